@@ -1,7 +1,11 @@
-"""Processor time of a step over the size of a structure: chains of Bouc–Wen storeys, and large linear structures.
+"""Processor time of a step over the size of a structure: chains, large linear structures, a frame with many hinges.
 
     python benchmarks/size.py                      # all parts
-    python benchmarks/size.py --part storeys       # or linear, sparse
+    python benchmarks/size.py --part storeys       # or linear, sparse, frame, unknowns
+
+`frame` has 2000 degrees of freedom and 200 bilinear hinges; OpenSees moves the same frame beside it, where it is
+installed, by the same method. `unknowns` fits 20 groups of storeys and 200 storeys of a chain, with a prior, from 16
+accelerometers.
 
 Times are of the processor (`time.process_time`), the smallest of several whole calls divided by the samples, so that a
 busy machine disturbs them less; a first call is that of a new process with an empty cache. Every size runs in a
@@ -18,20 +22,26 @@ import subprocess
 import sys
 import tempfile
 import time
+from importlib.util import find_spec
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy.sparse
+from frame_with_hinges import FrameWithHinges
 from table import FOLDER, save
 
 import vibrid as vb
 from vibrid.papers.pages import machine
+from vibrid.simulation.choose_parts import bulk_of, run_bulk
 from vibrid.simulation.excitation import drive
 from vibrid.simulation.in_modes import modal_motion
+from vibrid.simulation.modal_response import ModalResponse
+from vibrid.structures.bulk_with_parts import BulkWithParts
 
 STEP, SAMPLES = 0.005, 8000
 STOREYS, FULL, SPARSE = (5, 20, 50, 100, 200, 500), (200, 800, 2000), (20_000,)
+UNKNOWNS, MOVED = (20, 200), 1000
 REPEATS = 4
 
 
@@ -67,6 +77,10 @@ def sparse(count: int) -> vb.SparseMatrices:
 
 def once(part: str, count: int) -> dict:
     """One size, in this process."""
+    if part == "frame":
+        return hinges()
+    if part == "unknowns":
+        return fitted(count)
     record = motion(SAMPLES)
     places = (
         np.linspace(0, count - 1, 10).astype(int) if part != "sparse" else np.linspace(0, count - 100, 10).astype(int)
@@ -98,6 +112,70 @@ def once(part: str, count: int) -> dict:
         found |= {"modes": response.modal.count, "size": response.modal.size, "shares": response.modal.shares}
     found["memory_gib"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     return found
+
+
+def hinges() -> dict:
+    """The frame with 200 hinges: a step with modes known, and the same motion by OpenSees."""
+    frame, record = FrameWithHinges(), motion(MOVED)
+    structure = frame.structure()
+    wall, begin = time.perf_counter(), time.process_time()
+    first = vb.simulate(structure, record)
+    found = {"first_s": time.process_time() - begin, "first_wall_s": time.perf_counter() - wall}
+    assert isinstance(first, ModalResponse)
+    roof = first.readings(vb.Sensors(displacement=[frame.roof]))[:, 0]
+    parts = BulkWithParts(structure, first.loads)
+    bulk, driven = bulk_of(parts, parts.all_modes()), drive(first.inputs)
+    rest = (jnp.zeros(parts.size), jnp.zeros(parts.size), bulk.laws.start())
+
+    def again():
+        jax.block_until_ready(run_bulk(bulk, vb.simulation.Newmark(), driven, jnp.asarray(STEP), 1, rest))
+
+    again()
+    found["step_us"] = 1e6 * min(_seconds(again) for _ in range(REPEATS)) / MOVED
+    found["size"], found["rows"] = parts.size, parts.count
+    found["yielded"] = int(sum(np.abs(first.states[0]).max(axis=0) > 0))
+    found["opensees_step_us"] = found["apart"] = None
+    if find_spec("openseespy"):
+        moved, seconds = frame.by_opensees(record.data[:, 0], STEP)
+        found["opensees_step_us"] = 1e6 * seconds / MOVED
+        found["apart"] = float(np.abs(moved - roof).max() / np.abs(roof).max())
+    found["memory_gib"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    return found
+
+
+def fitted(count: int) -> dict:
+    """A chain of 200 linear storeys, whose stiffnesses are unknown: in `count` groups, with a prior."""
+    storeys, rng = 200, np.random.default_rng(3)
+    record = motion(4000)
+    build = lambda k: vb.ShearBuilding(  # noqa: E731
+        masses=np.full(storeys, 1e3), storeys=[vb.Linear(one, damping=2e3) for one in k]
+    )
+    groups = np.repeat(np.exp(0.15 * rng.standard_normal(count)), storeys // count)
+    sensors = vb.Sensors(acceleration=[str(i) for i in np.linspace(11, storeys - 1, 16).astype(int)])
+    integrator = vb.simulation.RungeKutta4()
+    truth = vb.simulate(build(2e7 * groups), record, integrator=integrator)
+    data = truth.measure(sensors, noise=0.02, key=0)
+    each = storeys // count
+    unknown = [
+        vb.Unknown([f"storeys[{i * each + j}].stiffness" for j in range(each)], tied=True, prior=(2e7, 4e6),
+                   name=f"group {i}")
+        for i in range(count)
+    ]  # fmt: skip
+    begin, wall = time.process_time(), time.perf_counter()
+    fit = vb.identify(
+        build(np.full(storeys, 2e7)), data, unknown, method=vb.TrajectoryFit(segments=1), integrator=integrator,
+        checks="none",
+    )  # fmt: skip
+    ended, true = time.process_time() - begin, 2e7 * groups[::each]
+    apart = np.abs(fit.estimate - true) / fit.deviation
+    return {
+        "fit_s": ended, "fit_wall_s": time.perf_counter() - wall,
+        "gradients": fit.convergence.get("gradients", "tangents"),
+        "iterations": fit.convergence["iterations"], "converged": fit.convergence["converged"],
+        "within_2_deviations": float(np.mean(apart < 2.0)),
+        "error": float(np.median(np.abs(fit.estimate / true - 1.0))),
+        "memory_gib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+    }  # fmt: skip
 
 
 def _seconds(job) -> float:
@@ -151,6 +229,32 @@ def rows_of(all_: dict) -> list[dict]:
     return rows
 
 
+def rows_of_parts(all_: dict) -> list[dict]:
+    rows = []
+    for own in all_.get("frame", {}).values():
+        other = own["opensees_step_us"]
+        beside = "" if other is None else f"; OpenSees {other:.0f} µs, roof {own['apart']:.1g} apart"
+        rows.append({
+            "what": f"plane frame, {own['size']} degrees of freedom, {own['rows']} hinges: a step, modes known",
+            "measured": f"{own['step_us']:.0f} µs{beside}", "target": "≤ 1000 µs, ahead of OpenSees",
+            "met": bool(own["step_us"] <= 1000 and (other is None or own["step_us"] < other)),
+            "note": f"{own['yielded']} hinges yield; first call with modes and compilation {own['first_s']:.1f} s, "
+            f"{own['memory_gib']:.2f} GiB",
+        })  # fmt: skip
+    fits = {int(n): own for n, own in all_.get("unknowns", {}).items()}
+    for count, own in fits.items():
+        ratio = own["fit_s"] / fits[20]["fit_s"] if 20 in fits else np.nan
+        rows.append({
+            "what": f"200 linear storeys, 20 s at 200 Hz, 16 accelerometers: fit of {count} unknowns with a prior",
+            "measured": f"{own['fit_s']:.0f} s" + ("" if count == 20 else f", {ratio:.1f} times the time of 20"),
+            "target": "" if count == 20 else "≤ 3 times", "met": None if count == 20 else bool(ratio <= 3),
+            "note": f"by {own['gradients']}, {own['iterations']} steps, converged: {own['converged']}; median "
+            f"error {100 * own['error']:.2g} %, {100 * own['within_2_deviations']:.0f} % within two deviations; "
+            f"{own['memory_gib']:.2f} GiB",
+        })  # fmt: skip
+    return rows
+
+
 def draw(all_: dict) -> None:
     import matplotlib.pyplot as plt
 
@@ -170,7 +274,7 @@ def draw(all_: dict) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--part", choices=("storeys", "linear", "sparse"))
+    parser.add_argument("--part", choices=("storeys", "linear", "sparse", "frame", "unknowns"))
     parser.add_argument("--once", nargs=2)
     parser.add_argument("--machine", default=None)
     given = parser.parse_args()
@@ -179,10 +283,11 @@ def main() -> None:
         return
     kept = FOLDER / "results" / "size.json"
     all_ = json.loads(kept.read_text())["rows"][-1]["details"] if kept.exists() else {}
-    for part, sizes in (("storeys", STOREYS), ("linear", FULL), ("sparse", SPARSE)):
+    sizes_of = {"storeys": STOREYS, "linear": FULL, "sparse": SPARSE, "frame": (2000,), "unknowns": UNKNOWNS}
+    for part, sizes in sizes_of.items():
         if given.part in (None, part):
             all_[part] = {str(n): measured(part, n) for n in sizes}
-    rows = rows_of(all_)
+    rows = rows_of(all_) + rows_of_parts(all_)
     rows[-1]["details"] = all_
     command = "python benchmarks/size.py"
     save("size", "Size: processor time of a step", command, given.machine or machine(), rows)

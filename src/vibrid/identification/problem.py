@@ -73,6 +73,7 @@ class Problem(eqx.Module):
     integrator: Integrator
     substeps: int = eqx.field(static=True)
     hold: str = eqx.field(static=True)
+    backwards: bool = eqx.field(static=True, default=False)  # whether it will be run backwards: with checkpoints
     # derived from the above (`completed`)
     delays: bool = eqx.field(static=True, default=False)  # whether a sensor is delayed, or its delay is unknown
     needs: frozenset[str] = eqx.field(static=True, default=frozenset())  # abilities that a method must have
@@ -126,7 +127,8 @@ class Problem(eqx.Module):
         sensors = experiment.structure.sensor_arrays(model, experiment.sensors)
         start = experiment.initial[record]
         driven = self.driven(experiment, data)
-        y = run(model, self.integrator, driven, data.step, Readings(sensors), start, self.substeps)
+        settings = {"substeps": self.substeps, "checkpoints": self.backwards}
+        y = run(model, self.integrator, driven, data.step, Readings(sensors), start, **settings)
         if self.delays:
             y = delayed(y, jnp.stack([s.delay for s in experiment.sensors]), data.step)
         return y

@@ -26,7 +26,9 @@ LEAST = 100
 """Degrees of freedom from which modes are taken without being asked for."""
 TOLERANCE = 0.02
 """Error of the modes left out, as a share of the response, below which no more are taken."""
-_LEAST_MODES, _MOST = 40, 600  # modes of large structures
+_LEAST_MODES = 40
+MOST = 600
+"""Modes of a structure that has more than `MOST_FULL`."""
 _BANDS = 32  # of frequency, for the error
 
 
@@ -39,7 +41,7 @@ def wants_modes(structure: Structure, modes: str | int | None, size: int, linear
     if modes == "auto":
         return linear and not isinstance(structure, ImposedTest) and size > LEAST
     if not linear or isinstance(structure, ImposedTest):
-        raise Refusal("Only a linear structure is simulated in its modes; leave out modes=.")
+        raise Refusal("This structure is not simulated in modes; leave out modes=.")
     if isinstance(modes, int) and not 1 <= modes <= size:
         raise InputError(f"A structure of {size} degrees of freedom has 1 to {size} modes, not {modes}.")
     return True
@@ -61,7 +63,7 @@ def simulate_in_modes(
     driven = drive(inputs, hold, substeps)
     n = bulk.size
     whole = modes == "all" or (modes == "auto" and n <= MOST_FULL)
-    most = min(_MOST, n - 1)
+    most = min(MOST, n - 1)
     chosen = modes if isinstance(modes, int) else n if whole else _first(bulk, inputs, excitation.step, most)
     while True:
         made = _with(bulk, chosen, excitation, inputs, driven, start)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -13,6 +14,7 @@ from vibrid.core.arguments import checked
 from vibrid.core.memory import refuse_without_memory
 from vibrid.records.record import Record
 from vibrid.simulation.in_modes import ModalSystem, modal_accelerations
+from vibrid.simulation.parts_in_modes import Bulk, loops
 from vibrid.simulation.response import Response, RunSettings, delayed
 from vibrid.structures.base import Structure
 from vibrid.structures.model import Loads
@@ -28,17 +30,27 @@ class InModes:
         shares: estimated error of the modes left out by quantity: the largest root mean square over all degrees of
             freedom over that of the response; empty where no mode was left out.
         corrected: whether the displacement has the static part of the modes left out.
+        rows: deformations that laws act on, where these are no part of the modes; 0 for a linear structure.
     """
 
     count: int
     size: int
     shares: dict[str, float]
     corrected: bool
+    rows: int = 0
 
     def __str__(self) -> str:
+        errors = ", ".join(f"{name} {100 * share:.2g} %" for name, share in self.shares.items())
+        if self.rows:
+            modes = f"all {self.size} modes of the linear part, which leaves nothing out,"
+            if self.corrected:
+                modes = (
+                    f"{self.count} of {self.size} coordinates, modes of the linear part and static shapes of laws and "
+                    f"loads (estimated error of the others: {errors}),"
+                )
+            return f"by Newmark's method in {modes} with laws on {self.rows} deformations"
         if self.count == self.size:
             return f"in all {self.size} modes, which is exact"
-        errors = ", ".join(f"{name} {100 * share:.2g} %" for name, share in self.shares.items())
         static = "with" if self.corrected else "without"
         return (
             f"in {self.count} of {self.size} modes {static} static correction; estimated error of the others: "
@@ -56,6 +68,7 @@ class ModalResponse(Response):
     modal: InModes
     system: ModalSystem
     coordinates: tuple[np.ndarray, np.ndarray, np.ndarray]  # (samples, k) q, q̇ and q̈
+    bulk: Bulk | None
 
     def __init__(
         self,
@@ -64,16 +77,19 @@ class ModalResponse(Response):
         loads: Loads,
         inputs: np.ndarray,
         system: ModalSystem,
-        motion: tuple[np.ndarray, np.ndarray],
+        motion: tuple[np.ndarray, ...],
         settings: RunSettings | None,
         modal: InModes,
+        states: Any = None,
+        bulk: Bulk | None = None,
     ):
-        whole = (*motion, modal_accelerations(system, *motion, inputs))
+        """`motion` is (q, q̇), or (q, q̇, q̈) beside the `states` of laws and the `bulk` that they act on."""
+        whole = motion if len(motion) == 3 else (*motion, modal_accelerations(system, *motion, inputs))
         own = {
             "structure": structure, "excitation": excitation, "loads": loads, "inputs": inputs, "settings": settings,
-            "system": system, "coordinates": whole, "modal": modal,
+            "system": system, "coordinates": whole, "modal": modal, "bulk": bulk,
         }  # fmt: skip
-        for name, value in own.items():
+        for name, value in (own if states is None else own | {"states": states}).items():
             object.__setattr__(self, name, value)
 
     @cached_property
@@ -93,6 +109,15 @@ class ModalResponse(Response):
     def states(self) -> tuple:
         """Linear laws have none."""
         return tuple(() for _ in self.shape_of_model().groups)
+
+    @checked
+    def part(self, name: str) -> tuple[np.ndarray, np.ndarray]:
+        """Deformation (m) and force (N) of one part."""
+        if self.bulk is None:
+            return super().part(name)
+        place = self.bulk.laws.part_index(name)
+        e, f, _ = loops(self.bulk, *self.coordinates[:2], self.states)
+        return np.asarray(e[:, place]), np.asarray(f[:, place])
 
     def _everywhere(self, order: int, name: str) -> np.ndarray:
         samples, size = len(self.inputs), self.system.size

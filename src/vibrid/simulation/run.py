@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -109,9 +110,10 @@ def run(
     observe: Callable[..., Any] | Folding,
     start: Initial | None = None,
     substeps: int = 1,
+    checkpoints: bool = False,
 ) -> Any:
     """States or readings at every sample, stacked along time; of a `Folding` observer its numbers. Pure: batch it with
-    vmap, differentiate it."""
+    vmap, differentiate it. With `checkpoints` a reverse derivative keeps the state at √samples alone."""
     start = Initial.rest(model.size) if start is None else start
     s = model.start() if start.states is None else start.states
     constants = integrator.prepare(model, dt / substeps)
@@ -140,5 +142,23 @@ def run(
     chain = model.incidence is not None and model.incidence.form != "dense"  # steps that would be computed again
     unroll = _UNROLL if drive.samples.shape[0] > _LONG and not heavy and not chain else 1
     begun = () if fold is None else fold.begin(model)
-    (_, sofar), seen = jax.lax.scan(body, (state, begun), samples, unroll=unroll)
+    if checkpoints:
+        (_, sofar), seen = _scan_with_checkpoints(body, (state, begun), samples)
+    else:
+        (_, sofar), seen = jax.lax.scan(body, (state, begun), samples, unroll=unroll)
     return seen if fold is None else (sofar, seen)
+
+
+def _scan_with_checkpoints(body: Callable[..., Any], first: Any, samples: Any) -> tuple[Any, Any]:
+    """`lax.scan` in √samples stretches, each of which a reverse derivative runs again instead of keeping it."""
+    count = len(jax.tree.leaves(samples)[0])
+    length = math.isqrt(count)
+    whole = count // length * length
+    stretches = jax.tree.map(lambda a: a[:whole].reshape(-1, length, *a.shape[1:]), samples)
+    stretch = jax.checkpoint(lambda carry, own: jax.lax.scan(body, carry, own))
+    carry, seen = jax.lax.scan(stretch, first, stretches)
+    seen = jax.tree.map(lambda a: a.reshape(whole, *a.shape[2:]), seen)
+    if whole == count:
+        return carry, seen
+    carry, rest = stretch(carry, jax.tree.map(lambda a: a[whole:], samples))
+    return carry, jax.tree.map(lambda a, more: jnp.concatenate([a, more]), seen, rest)

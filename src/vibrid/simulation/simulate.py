@@ -22,9 +22,11 @@ from vibrid.laws.base import has_rate, may_overflow, simplified
 from vibrid.records.record import Record
 from vibrid.simulation.base import Integrator
 from vibrid.simulation.choose_modes import simulate_in_modes, wants_modes
+from vibrid.simulation.choose_parts import simulate_parts, wants_parts
 from vibrid.simulation.exact import ExactLinear, Imposed
 from vibrid.simulation.excitation import Drive, drive, inputs_of, loads_of
 from vibrid.simulation.initial import Initial, as_initial, as_start
+from vibrid.simulation.modal_response import ModalResponse
 from vibrid.simulation.newmark import Newmark
 from vibrid.simulation.response import Response, RunSettings
 from vibrid.simulation.run import Kept, Watched, run
@@ -94,7 +96,9 @@ def simulate(
             `Initial(displacement, velocity, states)` gives the states of the laws as well. Rest by default.
         modes: "auto" simulates linear structures of more than 100 degrees of freedom in their modes and says so in the
             response: all modes up to 3000 degrees of freedom, which is exact, above that the lowest with static
-            correction and an estimated error. "all" or a number of modes asks for it, None switches it off.
+            correction and an estimated error. "all" or a number of modes asks for it, None switches it off. A large
+            structure whose nonlinear laws touch few degrees of freedom takes the step of `Newmark` in all modes of its
+            linear part, and says so too; with a number of modes, in these and the static shapes of laws and loads.
 
     Example
         >>> response = simulate(building, read_record("kobe.AT2"), substeps=4)
@@ -107,7 +111,14 @@ def simulate(
     moving = start is not None
     loads = loads_of(structure, excitation, moving)
     inputs = inputs_of(structure, excitation, moving, loads)
-    if integrator is None or modes not in ("auto", None):
+    if isinstance(integrator, Newmark | None) and wants_parts(structure, modes):
+        again = partial(simulate, integrator=integrator, hold=hold, start=start, modes=modes)
+        given = None if start is None else as_start(start, structure, structure.shape_of_model(loads))
+        settings = RunSettings(again, integrator or Newmark(), hold, substeps)
+        made = simulate_parts(structure, excitation, loads, inputs, given, settings, modes or "auto")
+        if made is not None:
+            return _checked(made, loads)
+    elif integrator is None or modes not in ("auto", None):
         if integrator is not None:
             raise InputError("A simulation in modes takes no integrator; leave out modes= or integrator=.")
         again = partial(simulate, hold=hold, start=start, modes=modes)
@@ -143,6 +154,18 @@ def _in_modes(structure, excitation, loads, inputs, hold, substeps, start, modes
     if made is not None:
         check_finite(made.coordinates[0], excitation.time, ExactLinear())
     return made
+
+
+def _checked(made: tuple[ModalResponse, np.ndarray], loads: Loads) -> ModalResponse:
+    """A response with laws in modes, refused where it failed."""
+    response, failed = made
+    settings, time = response.settings, response.excitation.time
+    assert settings is not None
+    check_memory(response.structure, loads, response.states, time)
+    response.structure.check_states(response.states, time)
+    check_finite(response.coordinates[0], time, settings.integrator)
+    check_equilibrium(failed, time, settings.integrator)
+    return response
 
 
 def _check_memory(structure, integrator, samples: int, substeps: int) -> None:

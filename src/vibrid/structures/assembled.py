@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
 import equinox as eqx
@@ -61,8 +62,16 @@ class Assembled(Structure, metaclass=_Supported):
         """The structure with its declared fields: a field of the base class would come first among the arguments."""
         return cast("AssembledFields", self)
 
-    def nodes_and_supports(self) -> Nodes:
+    def make_nodes(self) -> Nodes:
         raise NotImplementedError
+
+    def nodes_and_supports(self) -> Nodes:
+        return self._nodes
+
+    @cached_property
+    def _nodes(self) -> Nodes:
+        """Made once: places are looked up hundreds of times."""
+        return self.make_nodes()
 
     def connectivity(self) -> np.ndarray:
         """(elements, 2): the nodes at the ends of each element."""
@@ -180,7 +189,7 @@ class Assembled(Structure, metaclass=_Supported):
         """M r over free and supported nodes: with a consistent mass the supports move the mass of their neighbours."""
         nodes = self.nodes_and_supports()
         moved = self._whole_mass() @ pseudo_static(self, self.ground_axis(direction))
-        return (jnp.asarray(nodes.following.T) @ moved if nodes.ties else moved[nodes.free])[nodes.heavy]
+        return nodes.forces_onto_free(moved)[nodes.heavy]
 
     def ground(self, direction: str = "") -> np.ndarray | jax.Array:
         nodes = self.nodes_and_supports()

@@ -86,7 +86,7 @@ class Beam(PlaneFrame):
         first = np.arange(len(self.positions) - 1)
         return np.stack([first, first + 1], axis=1)
 
-    def nodes_and_supports(self) -> Nodes:
+    def make_nodes(self) -> Nodes:
         kinds = {"fixed": self.directions, "pinned": ("axial", "lateral"), "roller": ("lateral",)}
         last = len(self.positions) - 1
         removed = () if self.axial else ("axial",)

@@ -133,7 +133,7 @@ class FiberFrame(Assembled):
     def connectivity(self) -> np.ndarray:
         return np.array([member.nodes for member in self.members], dtype=int).reshape(-1, 2)
 
-    def nodes_and_supports(self) -> Nodes:
+    def make_nodes(self) -> Nodes:
         kinds = {"fixed": ("x", "y", "rotation"), "pinned": ("x", "y"), "roller": ("y",)}
         return Nodes(
             len(self.nodes), self.directions, self.supports, kinds, {}, (), self.names, self.ties, self.nodes

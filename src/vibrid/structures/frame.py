@@ -225,7 +225,7 @@ class Frame2D(PlaneFrame):
     def connectivity(self) -> np.ndarray:
         return np.array(self.elements, dtype=int).reshape(-1, 2)
 
-    def nodes_and_supports(self) -> Nodes:
+    def make_nodes(self) -> Nodes:
         kinds = {"fixed": ("x", "y", "rotation"), "pinned": ("x", "y"), "roller": ("y",)}
         return Nodes(
             len(self.nodes), self.directions, self.supports, kinds, {}, (),

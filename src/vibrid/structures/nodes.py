@@ -11,6 +11,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy.sparse
 
 from vibrid.core.arguments import as_entries, as_floats
 from vibrid.core.errors import InputError, unknown_name
@@ -211,25 +212,46 @@ class Nodes:
     @cached_property
     def following(self) -> np.ndarray:
         """(size, free): the motion of every degree of freedom from the free ones."""
-        return self.chained[:, self.free]
+        return self._sparse_chained[:, self.free].toarray()
 
     @cached_property
     def chained(self) -> np.ndarray:
         """(size, size): the motion of every degree of freedom from those that follow none; ties may form a chain."""
-        whole = np.eye(self.size)
+        return self._sparse_chained.toarray()
+
+    @cached_property
+    def _sparse_chained(self) -> Any:
+        whole = scipy.sparse.eye(self.size, format="lil")
         for tie in self.ties:
-            node, to = self.number(tie.node), self.number(tie.to)
-            rows, leading = self.rows(node), self.rows(to)
+            node, to = (self.number(name) * len(self.directions) for name in (tie.node, tie.to))
             for direction in tie.along:
                 d = self.directions.index(direction)
-                row = leading[d].copy()
+                leaders = {to + d: 1.0}
                 if tie.rigid and direction in ("x", "y") and "rotation" in self.directions:
-                    arm = np.subtract(self.coordinates[node], self.coordinates[to])
-                    row += (-arm[1] if direction == "x" else arm[0]) * leading[self.directions.index("rotation")]
-                whole[int(np.argmax(rows[d]))] = row
+                    arm = np.subtract(self.coordinates[self.number(tie.node)], self.coordinates[self.number(tie.to)])
+                    leaders[to + self.directions.index("rotation")] = -arm[1] if direction == "x" else arm[0]
+                whole.rows[node + d] = sorted(leaders)
+                whole.data[node + d] = [leaders[place] for place in sorted(leaders)]
+        whole = whole.tocsc()
         for _ in range(len(self.ties).bit_length()):  # a chain is at most as long as there are ties
             whole = whole @ whole
         return whole
+
+    @cached_property
+    def _tied(self) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
+        """The degrees of freedom that follow others, and (places among the free ones, weights) of their leaders: as
+        many pairs as one has leaders, with a weight of 0 where it has fewer."""
+        others = np.setdiff1d(np.arange(self.size), self.free)
+        rows = self._sparse_chained[others][:, self.free].tocsr()
+        counts = np.diff(rows.indptr)
+        slots = []
+        for slot in range(counts.max(initial=0)):
+            there = counts > slot
+            at = rows.indptr[:-1][there] + slot
+            places, weights = np.zeros(len(others), int), np.zeros(len(others))
+            places[there], weights[there] = rows.indices[at], rows.data[at]
+            slots.append((places, weights))
+        return others, slots
 
     def check_ties(self) -> None:
         """Refuse ties that form a ring."""
@@ -248,13 +270,27 @@ class Nodes:
 
     def onto_free(self, rows: np.ndarray) -> np.ndarray:
         """Rows over all degrees of freedom as rows over the free ones."""
-        return rows @ self.following if self.ties else rows[..., self.free]
+        free = rows[..., self.free]
+        if self.ties:
+            others, slots = self._tied
+            for places, weights in slots:
+                np.add.at(free, (..., places), weights * rows[..., others])
+        return free
+
+    def forces_onto_free(self, forces: jax.Array) -> jax.Array:
+        """Forces, or rows of a matrix, over all degrees of freedom as those over the free ones."""
+        free = forces[self.free]
+        if self.ties:
+            others, slots = self._tied
+            for places, weights in slots:
+                free = free.at[places].add((weights * forces[others].T).T)
+        return free
 
     def over_free(self, matrix: jax.Array) -> jax.Array:
         """A matrix over all degrees of freedom as one over the free ones."""
-        if self.ties:
-            return jnp.asarray(self.following.T) @ matrix @ self.following
-        return matrix[np.ix_(self.free, self.free)]
+        if not self.ties:
+            return matrix[np.ix_(self.free, self.free)]
+        return self.forces_onto_free(self.forces_onto_free(jnp.asarray(matrix)).T).T
 
     @cached_property
     def light(self) -> np.ndarray:
@@ -312,7 +348,7 @@ class Nodes:
     def rows(self, node: int) -> np.ndarray:
         """(directions, size): the motion of a node."""
         k = len(self.directions)
-        return np.eye(self.size)[node * k : (node + 1) * k]
+        return np.eye(k, self.size, node * k)
 
     def dofs(self, elements: np.ndarray) -> np.ndarray:
         """(elements, 2k): the degrees of freedom at the ends of each element."""

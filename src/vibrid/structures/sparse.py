@@ -12,11 +12,12 @@ import scipy.sparse
 
 from vibrid.core.errors import InputError, unknown_name
 from vibrid.core.memory import refuse_without_memory
-from vibrid.structures.base import GROUND, Structure, as_damping
+from vibrid.structures.base import GROUND, Attachment, Structure, as_attachments, as_damping
 from vibrid.structures.constants import ConstantSparse
 from vibrid.structures.damping import Damping, Modal, Rayleigh, RayleighRatio
+from vibrid.structures.incidence import Entries
 from vibrid.structures.matrices import as_influence, as_names
-from vibrid.structures.model import Loads, Model
+from vibrid.structures.model import Loads, Model, stack_laws
 
 
 def _as_mass(value: Any) -> ConstantSparse:
@@ -31,7 +32,7 @@ def _as_mass(value: Any) -> ConstantSparse:
 
 
 class SparseMatrices(Structure):
-    """A linear structure of thousands of degrees of freedom: M and K as sparse matrices of SciPy.
+    """A structure of thousands of degrees of freedom: M and K as sparse matrices of SciPy, and few laws.
 
     It is simulated in its lowest modes, found by Lanczos iterations, with static correction and a stated error.
 
@@ -42,6 +43,8 @@ class SparseMatrices(Structure):
         influence: (n,) displacement of each degree of freedom for a unit ground displacement; ones by default. For
             ground that moves in several directions one such list each: {"x": [1, 0], "y": [0, 1]}.
         names: names of the degrees of freedom; "0", "1", … by default.
+        attachments: laws between places, or between a place and the ground; the damping is then `Rayleigh`,
+            `RayleighRatio` or None.
 
     Example
         >>> bar = SparseMatrices(mass=np.ones(20_000), stiffness=scipy.sparse.diags(...))
@@ -55,6 +58,7 @@ class SparseMatrices(Structure):
     damping: Damping | None = eqx.field(converter=as_damping, default=None)
     influence: Any = eqx.field(static=True, default=None, converter=as_influence)
     names: tuple[str, ...] = eqx.field(static=True, default=(), converter=as_names)
+    attachments: tuple[Attachment, ...] = eqx.field(converter=as_attachments, default=())
 
     def __check_init__(self) -> None:
         n = self.stiffness.size
@@ -62,6 +66,8 @@ class SparseMatrices(Structure):
             raise InputError(f"M has {self.mass.size} rows and K {n}; both must have the same.")
         if not isinstance(self.damping, Rayleigh | RayleighRatio | Modal | None):
             raise InputError("Sparse matrices take Rayleigh, RayleighRatio or Modal damping; others couple the modes.")
+        if self.attachments and isinstance(self.damping, Modal):
+            raise InputError("Sparse matrices with attachments take Rayleigh damping, which Modal is not, or none.")
         if self.mass.matrix.diagonal().min() <= 0:
             worst = int(self.mass.matrix.diagonal().argmin())
             raise InputError(f"The mass of degree of freedom {worst} is not positive; condense those without mass out.")
@@ -76,7 +82,15 @@ class SparseMatrices(Structure):
     def shape_of_model(self, loads: Loads = GROUND) -> Model:
         loads = self.driven_along(loads)
         numbers, columns = (jax.ShapeDtypeStruct((self.size, *more), float) for more in ((), (len(loads),)))
-        return Model(numbers, numbers, None, None, None, (), columns, loads, ())  # pyright: ignore[reportArgumentType]
+        parts = [(f"attachments[{i}]", a.law, self._entries(a)) for i, a in enumerate(self.attachments)]
+        rows, groups, names = stack_laws(parts, self.size)
+        return Model(numbers, numbers, None, None, rows, groups, columns, loads, names)  # pyright: ignore[reportArgumentType]
+
+    def _entries(self, attachment: Attachment) -> Entries:
+        """The row of an attachment."""
+        places = [attachment.at] if attachment.to is None else [attachment.at, attachment.to]
+        columns, weights = [[self._number(place) for place in places]], [[1.0, -1.0][: len(places)]]
+        return Entries(np.array(columns), np.array(weights), self.size)
 
     def matrices(self) -> tuple[jax.Array, jax.Array | None]:
         n = self.size

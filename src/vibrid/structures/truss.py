@@ -97,7 +97,7 @@ class Truss(Assembled):
     def connectivity(self) -> np.ndarray:
         return np.array(self.bars, dtype=int).reshape(-1, 2)
 
-    def nodes_and_supports(self) -> Nodes:
+    def make_nodes(self) -> Nodes:
         kinds = {"fixed": self.directions, "pinned": self.directions, "roller": self.directions[-1:]}
         return Nodes(
             len(self.nodes), self.directions, self.supports, kinds, {}, (),

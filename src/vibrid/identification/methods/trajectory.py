@@ -14,6 +14,7 @@ from vibrid.core.arguments import as_entries
 from vibrid.core.errors import InputError, Refusal
 from vibrid.core.interrupts import finishing
 from vibrid.core.progress import SILENT
+from vibrid.identification.adjoint import AdjointDescent, by_adjoint
 from vibrid.identification.conclude import (
     conclude,
     covariance_of,
@@ -65,6 +66,10 @@ class TrajectoryFit(Method):
         rounds: largest number of times that the noise is estimated again.
         tolerance: relative decrease of the misfit below which a descent ends; the projected gradient, relative to the
             residuals, is then below its square root.
+        adjoint: whether gradients come from the adjoint of the simulation, whose cost does not grow with the number of
+            unknowns; the Jacobian is then computed twice (where it begins, and for the uncertainty) instead of at every
+            step. None does so from 100 unknowns, where the simulation can be run backwards. Multiple shooting does not
+            use it.
     """
 
     starts: int = eqx.field(static=True, default=1)
@@ -76,6 +81,7 @@ class TrajectoryFit(Method):
     iterations: int = eqx.field(static=True, default=60)
     rounds: int = eqx.field(static=True, default=4)
     tolerance: float = eqx.field(static=True, default=1e-9)
+    adjoint: bool | None = eqx.field(static=True, default=None)
 
     abilities: ClassVar[frozenset[str]] = frozenset(NEEDS) - {"unknown loads"}
 
@@ -106,6 +112,7 @@ class TrajectoryFit(Method):
         starts = first_guesses(problem, self.starts, self.spread, key)
         movable = ~np.isin(np.arange(len(problem.unknowns)), list(problem.unknowns.noise()))
         iterations, cut_short = self.iterations, False
+        backwards = AdjointDescent(problem) if by_adjoint(problem, self.adjoint) else None
         if segments > 1:
             progress.stage("multiple shooting (compiling)", iterations)
             for i, start in enumerate(starts):
@@ -117,14 +124,18 @@ class TrajectoryFit(Method):
         for stage in self.stages:
             progress.stage(f"fitting {', '.join(stage)}", iterations)
             active = problem.unknowns.named(stage) & movable
-            part = descend(problem, starts, noise, active=active, iterations=iterations, progress=progress)
+            part = descend(
+                problem, starts, noise, active=active, iterations=iterations, progress=progress,
+                evaluate=backwards and backwards.evaluation(noise),
+            )  # fmt: skip
             starts, cut_short = part.free, cut_short or part.cut_short
             iterations = 0 if cut_short else iterations
         progress.stage("fitting (compiling)", iterations)
         loose = self.tolerance if known.all() else 1e-4
         descent = descend(
-            problem, starts, noise, active=movable, iterations=iterations, tolerance=loose, progress=progress
-        )
+            problem, starts, noise, active=movable, iterations=iterations, tolerance=loose, progress=progress,
+            evaluate=backwards and backwards.evaluation(noise),
+        )  # fmt: skip
         history, first, best, weights = list(descent.history), descent, descent.free[descent.best], noise
         for again in range(0 if known.all() else self.rounds):
             if cut_short or descent.cut_short or not np.isfinite(descent.cost[descent.best]):
@@ -138,11 +149,11 @@ class TrajectoryFit(Method):
             if settled:
                 break
             progress.stage(f"fitting with estimated noise, round {again + 1}", iterations)
-            descent = self._finish(problem, best, noise, movable, iterations, progress)
+            descent = self._finish(problem, best, noise, movable, iterations, progress, backwards)
             best = descent.free[descent.best]
             history += descent.history
         if descent is first and loose > self.tolerance and not (cut_short or descent.cut_short):
-            descent = self._finish(problem, best, weights, movable, iterations, progress)
+            descent = self._finish(problem, best, weights, movable, iterations, progress, backwards)
             best = descent.free[descent.best]
             history += descent.history
         _, _, normal = gauss_newton(problem, jnp.asarray(best)[None], jnp.asarray(noise))
@@ -166,12 +177,13 @@ class TrajectoryFit(Method):
                 "estimate": np.array([np.asarray(problem.unknowns.to_physical(jnp.asarray(f))) for f, _ in history]),
             },
             convergence=descent.certificate(problem.unknowns.names)
-            | {"iterations": len(history), "segments": segments},
+            | {"iterations": len(history), "segments": segments}
+            | ({"gradients": "adjoint"} if backwards else {}),
             seed=key,
             cut_short=cut_short or descent.cut_short,
         )
 
-    def _finish(self, problem: Problem, free, noise, movable, iterations: int, progress) -> Descent:
+    def _finish(self, problem: Problem, free, noise, movable, iterations: int, progress, backwards) -> Descent:
         return descend(
             problem,
             free[None],
@@ -180,6 +192,7 @@ class TrajectoryFit(Method):
             iterations=iterations,
             tolerance=self.tolerance,
             progress=progress,
+            evaluate=backwards and backwards.evaluation(noise),
         )
 
 
