@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 import vibrid as vb
+from vibrid.core import kept_programs
 
+kept_programs.keeps = False  # tests change code while it runs: what they compile is not for later
 os.environ.setdefault("VIBRID_NATIVE", "strict")  # a fault of the native loops is not hidden by going back to XLA
 
 

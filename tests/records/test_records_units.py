@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from vibrid.core.errors import VibridError
 from vibrid.project.quantities import in_si
 from vibrid.records import Channel, read_record
+from vibrid.records.unit_factors import FACTORS, ZEROS
 from vibrid.records.unit_vocabulary import UNITS
 from vibrid.records.units import STANDARD_GRAVITY, from_si, guess_quantity, parse_unit, to_si, unit_factor, unit_for
 
@@ -250,3 +251,19 @@ def test_a_file_in_the_fields_units(tmp_path):
     path.write_text("time [s],stress [mPa]\n0,1\n1,2\n")
     with pytest.raises(VibridError, match=r"line 1: column 'stress': 'mPa' is not a unit with one meaning: write MPa"):
         read_record(path)
+
+
+def test_the_factors_are_those_of_pint():
+    """Every unit that is read: its factor, its dimension, and the zero of a temperature."""
+    pint = pytest.importorskip("pint")
+    registry = pint.UnitRegistry(cache_folder=None)
+    assert set(FACTORS) == {unit.pint for unit in UNITS.values()}
+    for unit in set(UNITS.values()):
+        name = f"delta_{unit.pint}" if unit.offset else unit.pint
+        base = (registry.Quantity(1.0) * registry(name)).to_base_units()
+        factor, powers = FACTORS[unit.pint]
+        assert factor == pytest.approx(base.magnitude, rel=5e-16, abs=0)
+        dimensions = ("mass", "length", "time", "current", "temperature")
+        assert powers == tuple(base.dimensionality.get(f"[{name}]", 0) for name in dimensions)
+        if unit.offset:
+            assert ZEROS[unit.pint] == pytest.approx(registry.Quantity(0.0, unit.pint).to("kelvin").magnitude, rel=1e-15)

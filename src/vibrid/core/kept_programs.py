@@ -129,34 +129,33 @@ def _llvm() -> str:
     return ""
 
 
-def kept(name: str | None) -> tuple[list[str], Callable[..., Any]] | None:
-    """The names of a program's machine code, and the program, ready once that is known to XLA; None where it is not
-    there or cannot be read."""
+def kept(name: str | None, known: Callable[[str], bool]) -> Callable[..., Any] | None:
+    """The program of that name; None where it is not there, is damaged, or needs machine code that is not there.
+
+    known: makes machine code known to XLA by its name, and tells whether it is there.
+    """
     file = _file(name)
     if file is None:
         return None
+    from jax.experimental.serialize_executable import deserialize_and_load
+
     try:
         content = file.read_bytes()
         if hashlib.sha256(content[32:]).digest() != content[:32]:
             return None
-        codes, payload, count, skeleton = pickle.loads(content[32:])
-        os.utime(file)
+        codes, payload, count, example = pickle.loads(content[32:])
+        if not all(map(known, codes)):
+            return None
+        leaves, out = jax.tree.flatten(example)
+        flat, given = jax.tree.structure([0] * len(leaves)), jax.tree.structure((tuple([0] * count), {}))
         if b"lapack" in payload:
             _with_lapack()
+        run = deserialize_and_load(payload, given, flat, backend="cpu", execution_devices=jax.devices("cpu")[:1])
     except Exception:  # whatever is wrong with it, the program is made again
         return None
-
-    def load() -> Callable[..., Any]:
-        from jax.experimental.serialize_executable import deserialize_and_load
-
-        example = pickle.loads(skeleton)
-        leaves, out = jax.tree.flatten(example)
-        flat = jax.tree.structure([0] * len(leaves))
-        given = jax.tree.structure((tuple([0] * count), {}))
-        run = deserialize_and_load(payload, given, flat, backend="cpu", execution_devices=jax.devices("cpu")[:1])
-        return lambda *arrays: jax.tree.unflatten(out, run(*arrays))
-
-    return codes, load
+    with contextlib.suppress(OSError):  # a disk that cannot be written
+        os.utime(file)
+    return lambda *arrays: jax.tree.unflatten(out, run(*arrays))
 
 
 def keep(name: str | None, compiled: Any, out: Any, count: int, codes: Sequence[str]) -> None:
@@ -168,8 +167,8 @@ def keep(name: str | None, compiled: Any, out: Any, count: int, codes: Sequence[
 
     with contextlib.suppress(Exception):  # a program that cannot be written is made again, nothing else
         payload, _, _ = serialize(compiled)
-        skeleton = pickle.dumps(jax.tree.unflatten(out, range(out.num_leaves)))
-        content = pickle.dumps((list(codes), payload, count, skeleton))
+        example = jax.tree.unflatten(out, range(out.num_leaves))
+        content = pickle.dumps((list(codes), payload, count, example))
         with contextlib.suppress(OSError, VibridError):
             make_folder(file.parent)
             with whole_file(file) as stream:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, cast
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid.core import native
 from vibrid.core.attached import attach
 from vibrid.core.device import on_processor
 from vibrid.core.digits import with_uncertainty
@@ -115,7 +115,7 @@ class _Peaks:
         return [*drifts, ("largest base shear", found[-1], "N")]
 
 
-@eqx.filter_jit
+@native.jit
 def _histories(problem: Problem, free: jax.Array):
     """(nt, storeys + 1): drifts of a shear building, and its base shear from the inertia of its floors."""
     masses = cast("ShearBuilding", problem.unknowns.apply(problem.experiment, free).structure).masses

@@ -11,18 +11,18 @@ import math
 import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
 from vibrid.core.errors import InputError
+from vibrid.records.unit_factors import FACTORS, ZEROS
 from vibrid.records.unit_text import LARGEST_POWER, factors_of
 
 STANDARD_GRAVITY = 9.80665
 """Standard gravity in m/s² (exact by definition)."""
 
-_BASE = (("kg", "[mass]"), ("m", "[length]"), ("s", "[time]"), ("A", "[current]"), ("K", "[temperature]"))
-_SYMBOLS = (*(symbol for symbol, _ in _BASE), "rad", "count")
+_BASE = ("kg", "m", "s", "A", "K")
+_SYMBOLS = (*_BASE, "rad", "count")
 
 # powers of kg, m, s, A, K, rad and count -> name of the quantity, and its SI unit
 _DIMENSIONS: dict[tuple[int, ...], tuple[str, str]] = {
@@ -76,13 +76,6 @@ class Unit:
         return (values - self.offset) / self.factor if self.offset else values / self.factor
 
 
-@lru_cache(maxsize=1)
-def _registry() -> Any:
-    import pint
-
-    return pint.UnitRegistry(cache_folder=None)
-
-
 @lru_cache(maxsize=512)
 def parse_unit(text: str) -> Unit:
     """The unit that a text names; InputError with the nearest known one otherwise.
@@ -93,15 +86,13 @@ def parse_unit(text: str) -> Unit:
     factors = factors_of(text)
     if not factors:
         return Unit(1.0, "", "none")
-    registry = _registry()
-    product, angle, count = registry.Quantity(1.0), 0, 0
+    factor, base, angle, count = 1.0, (0,) * len(_BASE), 0, 0
     for unit, power in factors:
-        name = f"delta_{unit.pint}" if unit.offset else unit.pint
-        product = product * registry(name) ** power
+        own, dimensions = FACTORS[unit.pint]
+        factor *= own**power
+        base = tuple(total + power * one for total, one in zip(base, dimensions, strict=True))
         angle, count = angle + power * unit.angle, count + power * unit.count
-    base = product.to_base_units()
-    dimensions = dict(base.dimensionality)
-    powers = (*(int(dimensions.get(name, 0)) for _, name in _BASE), angle, count)
+    powers = (*base, angle, count)
     if max(map(abs, powers)) > LARGEST_POWER:
         raise InputError(f"'{text}' is not a unit of a measurement: it has a power above {LARGEST_POWER}.")
     weighed = any(unit.pint.endswith("standard_gravity") and "*" not in unit.pint for unit, _ in factors)
@@ -112,8 +103,8 @@ def parse_unit(text: str) -> Unit:
     if len(factors) == 1 and factors[0].power == 1:
         unit = factors[0].unit
         kind, symbol = unit.kind or kind, symbol if unit.symbol is None else unit.symbol
-        offset = float(registry.Quantity(0.0, unit.pint).to("kelvin").magnitude) if unit.offset else 0.0
-    return Unit(float(base.magnitude), symbol, kind, offset)
+        offset = ZEROS[unit.pint] if unit.offset else 0.0
+    return Unit(factor, symbol, kind, offset)
 
 
 def is_unit(text: str) -> bool:

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy
 from jax.scipy.linalg import solve_triangular
 
+from vibrid.core import native
 from vibrid.core.arguments import checked
 from vibrid.core.attached import attached
 from vibrid.core.errors import InputError
@@ -208,7 +208,7 @@ def _few_modes(structure: Structure, count: int, direction: str) -> StructureMod
     )
 
 
-@eqx.filter_jit
+@native.jit
 def _about_rest(structure, direction):
     """M, C, K and M r."""
     model = structure.model((("ground_acceleration", direction),))
@@ -225,7 +225,10 @@ def _complex_modes(omega, modal, ratios, poles):
     swinging = np.imag(rates) > 1e-9 * np.abs(rates).max()
     rates, q = rates[swinging], vectors[n:, swinging] / rates[swinging]
     weight = np.abs(q * omega[:, None]) ** 2
-    mode, pair = scipy.optimize.linear_sum_assignment(weight / weight.sum(axis=0), maximize=True)
+    weight = weight / weight.sum(axis=0)
+    mode, pair = weight.argmax(axis=0), np.arange(weight.shape[1])
+    if len(np.unique(mode)) < len(mode):
+        mode, pair = scipy.optimize.linear_sum_assignment(weight, maximize=True)
     ratios, poles, shapes = ratios.copy(), poles.copy(), np.eye(n, dtype=complex)
     poles[mode] = rates[pair]
     ratios[mode] = -np.real(rates[pair]) / np.abs(rates[pair])

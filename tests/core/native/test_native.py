@@ -57,7 +57,7 @@ def looped(function):
 
 def natively(function, *arguments):
     """What machine code gives; the test fails where XLA would have to help."""
-    made = compiled._native(compiled.OrderedDict(), function, arguments, compiled._jitted)
+    made = compiled._known(compiled.OrderedDict(), function, arguments, compiled._jitted, None)
     assert made is not None
     return jax.tree.map(np.asarray, made(arguments))
 
@@ -165,7 +165,7 @@ def test_derivatives_are_those_of_xla(lanes):
         return jax.lax.scan(step, jnp.zeros(2), table)[1]
 
     p = np.linspace(0.2, 0.4, lanes)
-    found = compiled._native(compiled.OrderedDict(), function, (table, p), compiled._differentiated)
+    found = compiled._known(compiled.OrderedDict(), function, (table, p), compiled._differentiated, None)
     assert found is not None
     value, slope = found((table, p))
     same(value, jax.jit(function)(table, p), 1e-13)
@@ -178,7 +178,7 @@ def test_a_batch_is_one_run_after_another():
         return jax.lax.scan(lambda x, row: (factor * x + row, (x, factor)), start, table)
 
     table, own = np.random.default_rng(3).normal(size=LENGTH), (np.arange(5.0), np.linspace(0.1, 0.9, 5))
-    made = compiled._native(compiled.OrderedDict(), one, (table, own), compiled._batched)
+    made = compiled._known(compiled.OrderedDict(), one, (table, own), compiled._batched, None)
     assert made is not None
     same(made((table, own)), jax.jit(jax.vmap(one, in_axes=(None, 0)))(table, own))
 
@@ -233,7 +233,7 @@ def test_long_programs_stay_with_xla(monkeypatch):
         return jax.lax.scan(step, jnp.ones(4), table)[1]
 
     with pytest.raises(NotNative, match="too many operations"):
-        compiled._jitted(function, *_parts((np.ones((LENGTH, 4)),), monkeypatch))
+        compiled._compiled(compiled._jitted, function, *_parts((np.ones((LENGTH, 4)),), monkeypatch), None)
 
 
 def _parts(arguments, monkeypatch):

@@ -197,7 +197,7 @@ def test_a_batch_is_one_run_after_another():
 
     shared, own = np.linspace(0.5, 1.5, 12), np.linspace(0.1, 2.0, 5)
     leaves, tree = jax.tree.flatten((shared, own))
-    made = compiled._batched(motion, leaves, [True] * len(leaves), tree)((shared, own))
+    made = compiled._compiled(compiled._batched, motion, leaves, [True] * len(leaves), tree, None)((shared, own))
     same(made, jax.vmap(lambda o: motion(shared, o))(own), 1e-13)
 
 

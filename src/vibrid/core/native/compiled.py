@@ -1,4 +1,4 @@
-"""Functions whose time loops are machine code: `jit`, `jacobian` and `batch`.
+"""Functions whose time loops are machine code, and which a later process need not trace: `jit`, `jacobian`, `batch`.
 
 A function is traced as for XLA. Its long scans become loops of scalars in machine code, which the compiled rest calls;
 what cannot be so written stays with XLA, silently, with the same results.
@@ -93,22 +93,20 @@ def _either(function, make, by_xla) -> Callable[..., Any]:
 
     @functools.wraps(function)
     def called(*arguments):
-        native = _native(kept, function, arguments, make)
-        return plain(*arguments) if native is None else native(arguments)
+        compiled = _known(kept, function, arguments, make, by_xla)
+        return plain(*arguments) if compiled is None else compiled(arguments)
 
     return called
 
 
-def _native(kept: OrderedDict, function, arguments, make) -> Callable[..., Any] | None:
-    """The compiled function for arguments of these shapes, made once; None where it stays with XLA."""
-    if why_not():
-        return None
+def _known(kept: OrderedDict, function, arguments, make, by_xla) -> Callable[..., Any] | None:
+    """The compiled function for arguments of these shapes, made once; None where JAX compiles it as it does."""
     leaves, tree = jax.tree.flatten(arguments)
     arrays = [isinstance(leaf, jax.Array | np.ndarray | np.generic) for leaf in leaves]
     if any(isinstance(leaf, Tracer) for leaf in leaves):
         return None
     pairs = zip(leaves, arrays, strict=True)
-    key = (tree, tuple((leaf.shape, leaf.dtype) if a else (type(leaf), leaf) for leaf, a in pairs))
+    key = (not why_not(), tree, tuple((leaf.shape, leaf.dtype) if a else (type(leaf), leaf) for leaf, a in pairs))
     try:
         hash(key)
     except TypeError:  # a part that has no hash
@@ -117,23 +115,36 @@ def _native(kept: OrderedDict, function, arguments, make) -> Callable[..., Any] 
         if key in kept:
             kept.move_to_end(key)
         else:
-            kept[key] = _made(make, function, leaves, arrays, tree)
+            kept[key] = _made(make, by_xla, function, leaves, arrays, tree)
             if len(kept) > _KEPT:
                 kept.popitem(last=False)
         return kept[key]
 
 
-def _made(make, function, leaves, arrays, tree) -> Callable[..., Any] | None:
-    name = kept_programs.named(function, leaves, tree, make.__name__)
-    try:
-        return _kept(name, arrays) or _compiled(make, function, leaves, arrays, tree, name)
-    except (NotNative, Refusal):
+def _made(make, by_xla, function, leaves, arrays, tree) -> Callable[..., Any] | None:
+    """With native loops where that can be; else by XLA, if the program can be kept on disk."""
+    machine_code = not why_not()
+    name = kept_programs.named(function, leaves, tree, f"{make.__name__} {machine_code}")
+    if name is None and not machine_code:
         return None
-    except Exception:  # a fault of this room must not stop a run that XLA can do
-        if wanted() == "strict":
-            raise
-        _LOG.debug("A time loop stays with XLA after a fault.", exc_info=True)
-        return None
+    found = _kept(name, arrays)
+    if found is not None:
+        return found
+    ways = [make] * machine_code + [_by_jax(by_xla)] * (name is not None)
+    for way in ways:
+        try:
+            return _compiled(way, function, leaves, arrays, tree, name)
+        except (NotNative, Refusal):
+            continue
+        except Exception:  # a fault of this room must not stop a run that XLA can do
+            if wanted() == "strict" and way is make:
+                raise
+            _LOG.debug("A function stays with JAX after a fault.", exc_info=True)
+    return None
+
+
+def _by_jax(by_xla):
+    return lambda function, *arguments: _flat(by_xla(function), *arguments)
 
 
 def _flat(function, leaves, arrays, tree):
@@ -150,14 +161,8 @@ def _flat(function, leaves, arrays, tree):
 
 def _kept(name: str | None, arrays) -> Callable[..., Any] | None:
     """The program that an earlier process made of the same."""
-    found = kept_programs.kept(name)
-    if found is None:
-        return None
-    codes, load = found
-    if not all(map(known, codes)):
-        return None
-    run = load()
-    return lambda arguments: run(*_arrays(arguments, arrays))
+    found = kept_programs.kept(name, known)
+    return None if found is None else lambda arguments: found(*_arrays(arguments, arrays))
 
 
 def _jitted(function, leaves, arrays, tree):
