@@ -382,3 +382,15 @@ def test_a_process_that_ended_is_replaced_and_a_file_that_ended_two_is_a_failure
     assert sum(tally.counts.values()) == 10 and tally.counts["failed"] == 1
     assert tally.failures[0]["index"] == 7 and "--first 7 --count 1" in tally.failures[0]["repeat"]
     assert not list(workers.read_blocks([(kind, 0, 10)], 1, 0.0)), "no block begins after the end of the time"
+
+
+def test_a_library_that_is_missing_is_not_a_damaged_file(tmp_path, monkeypatch):
+    from vibrid.records.readers.peer import PEER
+
+    def broken(*_):
+        raise ModuleNotFoundError("No module named 'platformdirs'")
+
+    (tmp_path / "motion.AT2").write_text("PEER\nmotion\nUNITS OF G\nNPTS= 2, DT= .01 SEC\n0.1 0.2\n")
+    monkeypatch.setattr(PEER, "read", broken)
+    with pytest.raises(FileProblem, match="this installation cannot read it.*platformdirs.*vibrid doctor"):
+        read_record(tmp_path / "motion.AT2")

@@ -236,6 +236,12 @@ def _run(name: str, reader: Reader, source: Source, layout: Layout) -> list[Reco
             records = reader.read(source, layout)
     except VibridError:
         raise
+    except ImportError as problem:
+        if not is_own(name):
+            raise source.problem(f"the reader of '{name}' ({READERS.origin(name)}) failed ({problem}).") from problem
+        raise source.problem(
+            f"this installation cannot read it ({problem}); `vibrid doctor` tells what is missing."
+        ) from problem
     except Exception as problem:
         why = f"{type(problem).__name__}: {str(problem)[:200]}"
         if is_own(name):
