@@ -229,7 +229,7 @@ def _command(name: str, command) -> Iterator[str]:
         meaning = docstrings.plain(" ".join((option.help or "").split()).replace("|", "\\|"))
         default = (
             f"`{option.default}`"
-            if isinstance(option.default, str | int | float) and option.default not in (False, "")
+            if isinstance(option.default, str | int | float | Path) and option.default not in (False, "")
             else ""
         )
         rows.append(f"| `{words}` | {meaning}{' (required)' if option.required else ''} | {default} |")

@@ -116,8 +116,10 @@ def reduce_to(
         return None
 
     found = attempt("guyan") or attempt("irs")
+    most = full.bulk.size - len(places) - 1  # inner modes that still leave one out
     few, many = 0, 1
-    while found is None and many < full.bulk.size - len(places):
+    while found is None and few < most:
+        many = min(many, most)
         found = attempt("craig-bampton", many)
         few, many = (few, many) if found else (many, 2 * many)
     if found is None:
