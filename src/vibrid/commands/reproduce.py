@@ -145,10 +145,10 @@ def _check(names: list[str], out: Path, data: Path | None, as_json: bool) -> Non
     from vibrid.papers.jobs import on_threads
     from vibrid.papers.paper import Run, load_paper
 
-    def checked(name: str) -> list:
+    def of_paper(name: str) -> list:
         return check_results(load_paper(name), out / name, Run(data=data))
 
-    of_papers = dict(on_threads(checked, [(name,) for name in names], alike=False))
+    of_papers = dict(on_threads(of_paper, [(name,) for name in names], alike=False))
     found = [(name, result) for number, name in enumerate(names) for result in of_papers[number]]
     if not found:
         raise InputError(f"There are no results in '{out}': name their folder with --out, e.g. --out results.")
