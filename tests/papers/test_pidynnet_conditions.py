@@ -45,8 +45,10 @@ def test_a_finished_training_is_read_back_and_not_repeated(tmp_path, monkeypatch
     assert run.reused, "its time is not that of a cold run"
     np.testing.assert_array_equal(again.history["traces"], first.history["traces"])
     assert again.convergence["iterations"] == first.convergence["iterations"]
+    other = PIDynNetAsPublished(**SHORT | {"batch": 50})
+    assert conditions.stored(run, "small", small(), record, other, method).settings["batch"] == 60  # the longer one
     with pytest.raises(VibridError, match="other settings or other data"):
-        conditions.stored(run, "small", small(), record, PIDynNetAsPublished(**SHORT | {"batch": 50}))
+        conditions.stored(run, "small", small(), record, other)
     with pytest.raises(VibridError, match="other settings or other data"):
         conditions.stored(run, "small", small(), truth("one").measure(FULL, 0.05, 1), method)
 

@@ -135,13 +135,21 @@ def _list(names: list[str], out: Path, as_json: bool) -> None:
 
 
 def _check(names: list[str], out: Path, data: Path | None, as_json: bool) -> None:
-    """Report the results that no longer hold, and end with exit code 1 when there are any."""
+    """Report the results that no longer hold, and end with exit code 1 when there are any.
+
+    Papers are checked side by side: most of the time programs are compiled, each on one core.
+    """
     from vibrid.commands.output import print_json
     from vibrid.core.errors import InputError
     from vibrid.papers.freshness import check_results
+    from vibrid.papers.jobs import on_threads
     from vibrid.papers.paper import Run, load_paper
 
-    found = [(name, result) for name in names for result in check_results(load_paper(name), out / name, Run(data=data))]
+    def of_paper(name: str) -> list:
+        return check_results(load_paper(name), out / name, Run(data=data))
+
+    of_papers = dict(on_threads(of_paper, [(name,) for name in names], alike=False))
+    found = [(name, result) for number, name in enumerate(names) for result in of_papers[number]]
     if not found:
         raise InputError(f"There are no results in '{out}': name their folder with --out, e.g. --out results.")
     stale = sum(bool(result.broken) for _, result in found)

@@ -21,10 +21,10 @@ def update(systems, data, theta, loads):
     n = len(y)
     r = loads.shape[1]
     recursions = systems(jnp.concatenate([theta[None], theta + difference * jnp.diag(scale)]))
-    matrices = (getattr(recursions, name)[:, 0] for name in ("transition", "drive", "output"))
+    matrices = [getattr(recursions, name)[:, 0] for name in ("transition", "drive", "output")]
     size = recursions.size
-    later, first = jax.vmap(lambda *one: _markov(*one, size, r, n))(*matrices)
-    residual = jax.vmap(lambda *h: (y - _respond(*h, loads)) / shape)(later, first)
+    later, first = jax.vmap(lambda a, g, c: _markov(a, g, c, size, r, n))(*matrices)
+    residual = jax.vmap(lambda h, h0: (y - _respond(h, h0, loads)) / shape)(later, first)
     slopes = (residual[1:] - residual[:1]) / -difference
     by_theta, misfit = slopes.reshape(len(slopes), -1), residual[0]
     weight = unit / shape[None, :, None]

@@ -51,8 +51,9 @@ def over_the_record(run: Run, system: str) -> Outcome:
             ax.set(xlabel=words, ylabel=case.labels[i])
     style.legend_above(figure, axes[0, 0], axes[1, 0])
     note = (
-        f"{CONDITIONS}; no noise; recipe as published: {schedule(run)}; grey: each initialisation. UKF: one pass from "
-        "the same first guess. Rows: mean error of all unknowns, the recipe's at the end of training up to that time."
+        f"{CONDITIONS}; no noise; recipe as published: {schedule(run, printed)}; grey: each initialisation. UKF: one "
+        "pass from the same first guess. Rows: mean error of all unknowns, the recipe's at the end of training up to "
+        "that time."
     )
     return Outcome(history_rows(case, printed, time, path), [], note, figure)
 

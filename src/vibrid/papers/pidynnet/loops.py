@@ -80,7 +80,9 @@ def loops(run: Run, system: str, printed: float) -> Outcome:
             "paper": printed, "mean error of parameters (%)": case.mean_error(ours.estimate),
         },
     ]  # fmt: skip
-    note = f"{CONDITIONS}; no noise; {schedule(run)}. Forces from the networks' motion and unknowns. {PROVES_LITTLE}"
+    note = (
+        f"{CONDITIONS}; no noise; {schedule(run, fit)}. Forces from the networks' motion and unknowns. {PROVES_LITTLE}"
+    )
     return Outcome(rows, [], note, ax.figure)
 
 
@@ -117,5 +119,7 @@ def figure_8(run: Run) -> Outcome:
     style.legend_above(figure, axes[0])
     errors = np.mean([case.error(values) for values in fit.history["seeds"]], axis=0)
     words = ", ".join(f"{n} {e:.2g} %" for n, e in zip(case.labels, errors, strict=True))
-    note = f"{CONDITIONS}; no noise; {schedule(run)}; no reading of z. Errors of the recipe: {words}. {PROVES_LITTLE}"
+    note = (
+        f"{CONDITIONS}; no noise; {schedule(run, fit)}; no reading of z. Errors of the recipe: {words}. {PROVES_LITTLE}"
+    )
     return Outcome(rows, [], note, figure)

@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 
 from vibrid.core.device import accelerated, cores, on_processor
-from vibrid.identification import PIDynNet, identify
+from vibrid.identification import Identification, PIDynNet, identify
 from vibrid.identification.diagnostics import correlation
 from vibrid.papers.jobs import all_on_threads
 from vibrid.papers.paper import Check, Outcome, Run
@@ -38,9 +38,9 @@ def paper_rate(run: Run) -> float:
     return RATE if run.quick else PAPER_RATE
 
 
-def as_published(run: Run, **settings) -> PIDynNetAsPublished:
-    """The recipe as published: its schedule where there is an accelerator, a short one elsewhere."""
-    shorter = SHORTEST if run.quick else {} if accelerated() else SHORT
+def as_published(run: Run, whole: bool = False, **settings) -> PIDynNetAsPublished:
+    """The recipe as published: its `whole` schedule where there is an accelerator, a short one elsewhere."""
+    shorter = SHORTEST if run.quick else {} if whole or accelerated() else SHORT
     return dataclasses.replace(PIDynNetAsPublished(seeds=SEEDS), **(settings | shorter))
 
 
@@ -134,9 +134,11 @@ def _expected(run: Run, system: str, noise: float) -> float | None:
     return float(np.sqrt(2 / np.pi) * np.mean(bound))
 
 
-def schedule(run: Run, **settings) -> str:
-    """How long the recipe as published is trained, in words."""
+def schedule(run: Run, fit: Identification | None = None, **settings) -> str:
+    """How long the recipe as published is trained, in words; of a training that may have been made elsewhere, `fit`."""
     method, printed = as_published(run, **settings), PIDynNetAsPublished().iterations
+    if fit is not None and not accelerated() and fit.settings["iterations"] == printed:
+        return f"{fit.settings['seeds']} initialisation(s), {printed} iterations a subperiod, on an accelerator"
     cut = "" if method.iterations == printed else f" (the paper's schedule: {printed})"
     cut += "" if accelerated() else ", cut short without an accelerator"
     return f"{method.seeds} initialisation(s), {method.iterations} iterations a subperiod{cut}"
