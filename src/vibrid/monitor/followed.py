@@ -199,7 +199,8 @@ def _mixed_with_neighbours(
 
 def _plain(computed: StructureModes, count: int) -> MeasuredModes:
     """The lowest modes of a structure, at all of its places, as if they were measured."""
-    places = computed.places
+    structure = computed.structure
+    places = computed.places or getattr(structure, "names", ()) or tuple(map(str, range(structure.size)))  # matrices
     shapes = np.stack([computed.at(place)[:count] for place in places])
     return measured_modes(computed.frequencies[:count], shapes, places)
 
