@@ -11,6 +11,7 @@ import pytest
 
 import vibrid as vb
 from vibrid.core.errors import InputError, VibridError
+from vibrid.modal import measured_modes
 from vibrid.monitor import (
     Chart,
     FollowedModes,
@@ -22,7 +23,6 @@ from vibrid.monitor import (
     frequency_sensitivity,
     window_of,
 )
-from vibrid.modal import measured_modes
 from vibrid.monitor.state import FILE
 from vibrid.records import UtcClock
 
