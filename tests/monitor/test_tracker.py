@@ -11,6 +11,7 @@ import pytest
 
 import vibrid as vb
 from vibrid.core.errors import InputError, VibridError
+from vibrid.modal import measured_modes
 from vibrid.monitor import (
     Chart,
     FollowedModes,
@@ -109,6 +110,30 @@ def test_modes_and_parameters_of_a_window():
     assert np.isfinite(followed).sum() >= 3 and np.nanmax(np.abs(followed / found.frequencies - 1)) < 0.02
     with pytest.raises(InputError, match="0 or more"):
         FollowedParameters(TOWER, UNKNOWN, model_error=-1.0)
+
+
+@pytest.mark.parametrize("told", [2, 1])
+def test_modes_closer_than_their_peaks_do_not_mislead(told):
+    """Two masses of nearly one frequency: a record turns their shapes within one plane, or shows one mode of both."""
+    springs = [vb.structures.Attachment(vb.Linear(k), at) for k, at in ((4.00e6, "a"), (4.02e6, "b"), (9e6, "c"))]
+    both = vb.Matrices([1e3] * 3, np.zeros((3, 3)), attachments=springs, names=("a", "b", "c"))
+    true = vb.modes(both)
+    turn = np.array([[np.cos(0.6), -np.sin(0.6)], [np.sin(0.6), np.cos(0.6)]])
+    shapes = true.shapes.copy()
+    shapes[:, :2] = true.shapes[:, :2] @ turn
+    kept = [0, 1, 2][2 - told :]
+    found = measured_modes(
+        true.frequencies[kept], shapes[:, kept], ("a", "b", "c"), ratios=[0.01] * len(kept),
+        frequency_deviations=0.01, shape_deviations=0.005,
+    )  # fmt: skip
+    unknown = [f"attachments[{i}].law.stiffness" for i in range(3)]
+    values, deviations = FollowedParameters(both, unknown).estimate(found)
+    stiffnesses = np.array([4.00e6, 4.02e6, 9e6])
+    if told == 2:
+        assert values == pytest.approx(stiffnesses, rel=5e-3)
+    assert values[2] == pytest.approx(9e6, rel=1e-3)
+    known = np.isfinite(values)
+    assert np.all(np.abs(values - stiffnesses)[known] < 3 * deviations[known])
 
 
 # -- the whole chain -----------------------------------------------------------------------------------------------

@@ -177,10 +177,10 @@ def _mixed_with_neighbours(
 ) -> np.ndarray:
     """(k, 1 + places, 1 + places) covariance of what its neighbours may add to each measured mode.
 
-    Where two modes are closer than the width of their peaks, b = ζ f, a record tells the space of both shapes and hardly
-    each of them, and may show one mode instead of two. A share s = b²/(b² + Δf²) of a neighbour at a distance Δf may be
-    in a shape, less where the neighbour hardly moves the places, and then moves the frequency by s²/(1 + s²) Δf. Modes
-    that are further apart are left as they are.
+    Where two modes are closer than the width of their peaks, b = ζ f, a record tells the space of both shapes and
+    hardly each of them, and may show one mode instead of two. A share s = b²/(b² + Δf²) of a neighbour at a distance Δf
+    may be in a shape, less where the neighbour hardly moves the places, and then moves the frequency by
+    s²/(1 + s²) Δf. Modes that are further apart are left as they are.
 
     Arguments
         own: the mode of the structure that each is; frequencies, shapes: (n,) Hz and (places, n) of the structure.
@@ -199,7 +199,8 @@ def _mixed_with_neighbours(
 
 def _plain(computed: StructureModes, count: int) -> MeasuredModes:
     """The lowest modes of a structure, at all of its places, as if they were measured."""
-    places = computed.places
+    structure = computed.structure
+    places = computed.places or getattr(structure, "names", ()) or tuple(map(str, range(structure.size)))  # matrices
     shapes = np.stack([computed.at(place)[:count] for place in places])
     return measured_modes(computed.frequencies[:count], shapes, places)
 
