@@ -3,6 +3,7 @@ corners of the loops cannot stop."""
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 from collections.abc import Sequence
@@ -17,7 +18,7 @@ import scipy
 from vibrid.core import paths
 from vibrid.core.arguments import Seed, checked
 from vibrid.core.attached import attached
-from vibrid.core.errors import InputError
+from vibrid.core.errors import InputError, Refusal
 from vibrid.core.progress import SILENT, Progress
 from vibrid.identification.calibrate import Calibration, calibrate, parameters_of
 from vibrid.identification.corners import Sampled, sampled, widened
@@ -154,7 +155,8 @@ def fit_cyclic(
     """Fit a law to cyclic tests of one kind of specimen, all together, from what the data show.
 
     1. Envelope, stiffness, energy and strength of the cycles are read off the tests; they give the first guess.
-    2. 128 laws about it are tried at once, without derivatives; the best one is descended by `calibrate`.
+    2. 128 laws about it are tried at once, without derivatives; the best one is descended by `calibrate`, and so is the
+       first guess of a law with corners; the better one of the two is kept.
     3. 128 laws about the answer, near and far, are tried; where one fits better, the descent begins again from it. So a
        false dip, which corners of the loops make, is left.
     4. A law with a rate is fitted again with four times as many steps per sample, until that no longer matters.
@@ -224,6 +226,11 @@ def fitted(
         return calibrate(records, place.law, unknowns, **settings)
 
     made, rounds = descended(best), 0
+    if best is not first and made.law.corners == "within":  # what was read off may be in the right dip where it is not
+        with contextlib.suppress(Refusal):
+            other = descended(first)
+            if search.misfit(_place(other, offset)) < search.misfit(_place(made, offset)):
+                made = other
     about = _sampled(search, made, offset, random)
     for _ in range(ROUNDS):
         here = _place(made, offset)
