@@ -69,6 +69,21 @@ def test_a_hinge_from_the_data_alone():
     assert made.calibration.nrmse < 0.01
 
 
+def test_a_point_of_the_envelope_beyond_the_test():
+    """The test ends at 80 mm, the second point lies at 110 mm: it is named, and the interval of the rest holds."""
+    truth = vb.laws.Multilinear([0.02, 0.11], [360e3, 450e3])
+    guess = vb.laws.Multilinear([0.018, 0.081], [380e3, 420e3])
+    names = [f"{what}[{i}]" for what in ("deformations", "forces") for i in range(2)]
+    made = fit_cyclic(as_cyclic_test(cyclic_test(truth)), guess, names, checks="none")
+    assert made.not_shown == ["deformations[1]", "forces[1]"] and "Not shown by the test: deformations[1]" in str(made)
+    for row in made.calibration.table():
+        what, place = row["name"].removesuffix("]").split("[")
+        low, high = row["interval_95"]
+        assert low < float(getattr(truth, what)[int(place)]) < high
+    rows = {row["name"]: row for row in made.calibration.table()}
+    assert rows["deformations[0]"]["standard_deviation"] < 0.01 * 0.02
+
+
 def test_the_law_with_the_right_form_meets_the_hidden_cycles():
     test = as_cyclic_test(cyclic_test(TRUTH))
     best, other = compare_cyclic(test, ["linear", "bilinear"], checks="none").fits

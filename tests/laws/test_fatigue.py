@@ -1,5 +1,6 @@
 """Low-cycle fatigue: damage against a rainflow count of the whole path, and the life at one amplitude."""
 
+import dataclasses
 import json
 from itertools import pairwise
 from pathlib import Path
@@ -12,7 +13,8 @@ import pytest
 
 import vibrid as vb
 from vibrid.conformance.law import walk
-from vibrid.laws.fatigue import CAPACITY
+from vibrid.laws.fatigue import CAPACITY, life
+from vibrid.records.cycles import LoadCycle
 
 LAW = vb.laws.GiuffreMenegottoPintoFatigue(40.0, 2.0, fatigue_deformation=0.6, fatigue_exponent=0.5)
 PLAIN = vb.laws.GiuffreMenegottoPinto(40.0, 2.0)
@@ -86,3 +88,18 @@ def test_a_path_with_too_many_open_cycles_is_told():
     _, _, states = walked(LAW, stops)
     told = np.asarray(jax.vmap(LAW.overflowed)(states))
     assert told[-1] and not told[: CAPACITY - 4].any()
+
+
+def test_a_first_guess_from_the_cycle_in_which_it_broke():
+    """Two cycles at each of six amplitudes, the force gone for both turns of the last one, for the second, for none."""
+    sizes, power = np.repeat(0.01 * 1.4 ** np.arange(6), 2), 2.0
+    cycles = [LoadCycle(a, -a, 1e5, -1e5, 1e5 / a, 0.0, 0, 0) for a in sizes]
+    before, last = np.sum(sizes[:-1] ** power), sizes[-1] ** power
+    for slope, share in ((0.0, 0.25), (0.5e5 / sizes[-1], 0.75)):
+        broken = [*cycles[:-1], dataclasses.replace(cycles[-1], stiffness=slope)]
+        assert life(broken, power) == pytest.approx(np.sqrt(before + share * last))
+        trailing = LoadCycle(0.005, -0.005, 2e4, -2e4, 4e6, 0.0, 0, 0)  # a small cycle has a small force: nothing broke
+        assert life([*cycles[:4], trailing, *broken[4:]], power) == pytest.approx(
+            np.sqrt(before + share * last + 0.005**power)
+        )
+    assert life(cycles, power) == pytest.approx(np.sqrt(2.0 * (before + last)))

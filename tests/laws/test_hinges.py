@@ -19,6 +19,7 @@ import vibrid as vb
 from examples import EXAMPLES
 from vibrid.conformance.law import walk
 from vibrid.laws.base import Motion
+from vibrid.laws.loops import LoopSizes
 
 laws = vb.laws
 BACKBONE = (reference.K, reference.FY, reference.PLASTIC, reference.FALL, reference.RATIO, reference.RESIDUAL)
@@ -365,6 +366,39 @@ def test_no_closed_path_gives_energy(name, turns):
     f = np.append(0.0, np.asarray(walk(law, jnp.asarray(e), jnp.asarray(w), 0.01)[0]))
     work = scipy.integrate.trapezoid(f, e)
     assert work >= -1e-3 * np.abs(f).max() * size
+
+
+def test_steel_is_finite_for_every_parameter():
+    """Small reversals about yield, with R near zero (c₁ above 1), b near 1, sharp bends; forces and slopes by all."""
+    random = np.random.default_rng(3)
+    steps = np.exp(random.uniform(-4.0, 0.5, (64, 1))) * 0.05 * random.standard_normal((64, 100))
+    values = np.array([40.0, 2.0, 0.02, 10.0, 1.2, 0.15, 0.05, 1.0]) * np.exp(0.7 * random.standard_normal((64, 8)))
+    values[0, 2], values[1, 4], values[2, 3] = 1.0, 8.0, 1e6
+
+    def along(p, e):
+        return walk(laws.GiuffreMenegottoPinto(*p), e, 0.0 * e, 1.0)[0]
+
+    def both(p, e):
+        return along(p, e), jax.jacfwd(along)(p, e)
+
+    e = np.hstack([np.zeros((64, 1)), np.cumsum(steps, axis=1)])
+    force, slope = jax.jit(jax.vmap(both))(values, e)
+    assert np.isfinite(np.asarray(force)).all() and np.isfinite(np.asarray(slope)).all()
+    assert np.abs(np.asarray(force)[values[:, 2] < 0.5]).max() < 100.0 * values[:, 1].max()
+
+
+def test_the_points_of_an_envelope_are_read_off_the_test():
+    """The three lines of a monotonic test, to the 60th part of its way; no number where points have changed places."""
+    law = laws.Multilinear([0.021, 0.05, 0.12], [360e3, 450e3, 250e3])
+    x = np.linspace(0.0, 0.12, 601)
+    loop = LoopSizes.of([(x, np.full(x.size, 0.1), forces(law, x))])
+    deformations, pushes = loop.envelope_points()
+    np.testing.assert_allclose(deformations, [0.021, 0.05, 0.12], atol=0.0021)
+    np.testing.assert_allclose(pushes, [360e3, 450e3, 250e3], rtol=0.03)
+    turned = jax.jit(lambda d: walk(laws.Multilinear(d, [1.0, 2.0]), jnp.asarray(x), 0.0 * x, 1.0)[0])
+    assert (
+        np.isnan(np.asarray(turned(jnp.array([0.05, 0.04])))[-1]) and np.isfinite(turned(jnp.array([0.04, 0.05]))).all()
+    )
 
 
 def test_envelopes_that_make_no_sense_are_refused():

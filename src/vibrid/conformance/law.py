@@ -51,17 +51,6 @@ def walk(law: Law, e, w, dt):
     return jax.lax.scan(step, law.start(), (e[:-1], w[:-1], e[1:], w[1:]))[1]
 
 
-def derivatives(function):
-    """Value, forward and reverse derivative of a function of many numbers, from one compiled linearisation."""
-
-    @jax.jit
-    def every(p):
-        value, slope = jax.linearize(function, p)
-        return value, jax.vmap(slope)(jnp.eye(p.size)), jax.linear_transpose(slope, p)(1.0)[0]
-
-    return tuple(lambda p, i=i: every(p)[i] for i in range(3))
-
-
 def at_rest(law: Law) -> Motion:
     zero = jnp.zeros(() if law.components == 1 else (law.components,))
     return Motion(zero, zero)
@@ -86,37 +75,65 @@ def no_force_at_rest(example: LawExample) -> None:
     same(law.force(*rest, later), np.zeros_like(rest.e), "the force after a step at rest")
 
 
+@eqx.filter_jit
+def _linearised(law: Law, motion: Motion, dt, weights, way):
+    """The weighted sum of the forces over a path, its forward derivative along `way` and its reverse derivative, by the
+    parameters and the motion: one compiled program for every check of a law."""
+    numbers, rest = eqx.partition(law, eqx.is_inexact_array)
+
+    def work(own):
+        return jnp.sum(weights * walk(eqx.combine(own[0], rest), *own[1], dt)[0])
+
+    value, slope = jax.linearize(work, (numbers, motion))
+    return value, slope(way), jax.linear_transpose(slope, (numbers, motion))(1.0)[0]
+
+
+def _derivatives(law: Law, motion: Motion, dt, weights):
+    """Value by the numbers of a law and of a motion, laid out flat, and its forward and reverse derivatives there."""
+    numbers, rest = eqx.partition(law, eqx.is_inexact_array)
+    leaves, tree = jax.tree.flatten((numbers, motion))
+    ends = np.cumsum([leaf.size for leaf in leaves])
+
+    def laid_out(values):
+        parts = np.split(values, ends[:-1])
+        return jax.tree.unflatten(tree, [p.reshape(leaf.shape) for p, leaf in zip(parts, leaves, strict=True)])
+
+    def every(values, way):
+        own, moved = laid_out(values)
+        value, forward, reverse = _linearised(eqx.combine(own, rest), moved, dt, weights, laid_out(way))
+        return float(value), float(forward), np.concatenate([np.ravel(leaf) for leaf in jax.tree.leaves(reverse)])
+
+    own = sum(leaf.size for leaf in jax.tree.leaves(numbers))
+    return np.concatenate([np.ravel(leaf) for leaf in leaves]), own, every
+
+
 @CHECKS("a finite gradient at rest, forward and reverse")
 def finite_gradient_at_rest(example: LawExample) -> None:
-    flat, unravel = ravel_pytree((example.law, at_rest(example.law)))
-
-    def force(values):
-        law, motion = unravel(values)
-        s = law.advance(law.start(), at_rest(law), motion, 0.01)
-        return jnp.sum(law.force(*motion, s))
-
-    _, forward, reverse = derivatives(force)
-    finite(forward(flat), "the derivative at rest with respect to parameters, deformation and rate")
-    slope = np.asarray(forward(flat))
-    same(reverse(flat), slope, "the reverse derivative at rest", rtol=1e-12, atol=_rounding(slope))
+    e, w, _ = _path_of(example)
+    weights = jnp.zeros_like(e[1:]).at[0].set(1.0)  # the force after one step
+    flat, own, every = _derivatives(example.law, Motion(0.0 * e, 0.0 * w), np.float64(0.01), weights)
+    step = np.arange(example.law.components)
+    first = own + np.concatenate([e[0].size + step, e.size + w[0].size + step])  # the end of that step, and its rate
+    asked = np.concatenate([np.arange(own), first])
+    slope = np.array([every(flat, way)[1] for way in np.eye(flat.size)[asked]])
+    finite(slope, "the derivative at rest with respect to parameters, deformation and rate")
+    reverse = every(flat, np.zeros(flat.size))[2][asked]
+    same(reverse, slope, "the reverse derivative at rest", rtol=1e-12, atol=_rounding(slope))
 
 
 @CHECKS("its derivative equals a finite difference over a path")
 def derivative_equals_finite_difference(example: LawExample) -> None:
     e, w, dt = _path_of(example)
-    flat, unravel = ravel_pytree(example.law)
     weights = jnp.asarray(np.random.default_rng(0).standard_normal(e[1:].shape))
-
-    def work(values):
-        return jnp.sum(weights * walk(unravel(values), e, w, dt)[0])
-
-    value, forward, reverse = derivatives(work)
-    slope, at = np.asarray(forward(flat)), abs(float(value(flat)))
-    same(reverse(flat), slope, "the reverse derivative over a path", rtol=1e-9, atol=_rounding(slope))
-    for i, parameter in enumerate(np.asarray(flat)):
+    flat, own, every = _derivatives(example.law, Motion(e, w), dt, weights)
+    ways = np.eye(flat.size)[:own]
+    at, _, reverse = every(flat, np.zeros(flat.size))
+    slope = np.array([every(flat, way)[1] for way in ways])
+    same(reverse[:own], slope, "the reverse derivative over a path", rtol=1e-9, atol=_rounding(slope))
+    for i, (parameter, way) in enumerate(zip(flat, ways, strict=False)):
         h = 1e-6 * max(abs(parameter), 1e-2)
-        numeric = (value(flat.at[i].add(h)) - value(flat.at[i].add(-h))) / (2 * h)
-        noise = 1e-15 * at / h  # of the difference
+        numeric = (every(flat + h * way, way)[0] - every(flat - h * way, way)[0]) / (2 * h)
+        noise = 1e-15 * abs(at) / h  # of the difference
         what = f"the derivative with respect to parameter {i + 1}"
         same(slope[i], numeric, what, rtol=2e-6, atol=max(1e-8, noise))
 
@@ -179,10 +196,17 @@ def path_may_be_cut(example: LawExample) -> None:
     turns = size * np.array([0.0, 0.4, -0.9, 1.0, 0.2, 0.7, -0.1, 0.1, -1.4, 0.0])
     fine = np.interp(np.linspace(0, 9, 451), np.arange(10), turns)
     rest = at_rest(law).e
-    turns, fine = (jnp.asarray(p).reshape(-1, *(1,) * rest.ndim) + rest for p in (turns, fine))
-    coarse_force, _ = walk(law, turns, jnp.zeros_like(turns), 1.0)
+    held = np.append(turns, np.full(fine.size - turns.size, turns[-1]))  # as long as the other: one program
+    held, fine = (jnp.asarray(p).reshape(-1, *(1,) * rest.ndim) + rest for p in (held, fine))
+    coarse_force, _ = walk(law, held, jnp.zeros_like(held), 1.0)
     fine_force, _ = walk(law, fine, jnp.zeros_like(fine), 0.02)
-    same(coarse_force, fine_force[49::50], "the force at a turning point", rtol=1e-12, atol=_rounding(fine_force))
+    same(
+        coarse_force[: turns.size - 1],
+        fine_force[49::50],
+        "the force at a turning point",
+        rtol=1e-12,
+        atol=_rounding(fine_force),
+    )
 
 
 @CHECKS("a trial is not remembered")

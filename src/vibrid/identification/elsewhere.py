@@ -24,7 +24,14 @@ UNSEEN = 1.0
 """Difference of ln θ up to which the misfit stays level where a test does not show a parameter."""
 UNKNOWN = 1e3
 """Standard deviation of ln θ of such a parameter."""
-_SCAN = (0.2, 0.45, 0.9)  # differences of ln θ at which unknowns are tried of which the slopes say nothing
+_SCAN = (
+    0.1,
+    0.2,
+    0.3,
+    0.45,
+    0.6,
+    0.9,
+)  # differences of ln θ at which unknowns are tried of which the slopes say nothing
 _NEAR = 4.0  # standard deviations: what a place farther away loses says nothing of the interval
 _VANISHED = 7.0  # difference of ln θ, a factor of a thousand
 _LEVEL = 2.0  # loss of ln L up to which a place is as good as the estimate

@@ -26,7 +26,8 @@ def _log_root(way: jax.Array, span: jax.Array, sharpness: jax.Array, yield_strai
     moved, open_ = jnp.abs(way) > 1e-30, jnp.abs(span) > least
     log_way = jnp.log(jnp.where(moved, jnp.abs(way), 1.0))
     log_span = jnp.log(jnp.where(open_, jnp.abs(span), least))
-    return jnp.where(moved, jnp.logaddexp(0.0, sharpness * (log_way - log_span)), 0.0)
+    power = sharpness * (log_way - log_span)
+    return jnp.where(moved, jnp.maximum(power, 0.0) + jnp.log1p(jnp.exp(-jnp.abs(power))), 0.0)
 
 
 class SteelState(NamedTuple):
@@ -52,8 +53,8 @@ class MenegottoPinto(Material):
 
     from the last turn (ε_r, σ_r) to the corner (ε_c, σ_c), where the line of slope E through the turn meets the
     hardening line through ±f_y. `R = R₀ (1 − c₁ ξ/(c₂ + ξ))` falls with the plastic excursion ξ, in yield strains,
-    between the corner and the farthest past turn on its side. The same as Steel02 of OpenSees without isotropic
-    hardening.
+    between the corner and the farthest past turn on its side; never below R₀/100, where c₁ > 1 would lead. The same as
+    Steel02 of OpenSees without isotropic hardening.
 
     Isotropic hardening (Filippou, Popov & Bertero 1983): after a turn the hardening line of the new branch passes
     through `± f_y [1 + a₁ (ε_max/ε_y − a₂)]`, the round bracket not below zero; ε_max is the largest |ε| at a turn.
