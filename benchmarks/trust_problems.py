@@ -196,39 +196,35 @@ class Refits:
         return clocked
 
 
-def timed(name: str, seed: int, kinds: Sequence[str], calls: int) -> list[tuple[float, float]]:
-    """Seconds of the processor of every call, with checks of these kinds in turn, each round with another noise; and
+def timed(name: str, seed: int, calls: int) -> list[tuple[float, float]]:
+    """Seconds of the processor of every call, without checks and with them in turn, each round with another noise; and
     those of them that refits took."""
     posed, refits, found = problem(name, seed), Refits(), []
     for noise in range(calls):
         records = posed.records(noise)
-        for checks in kinds:
+        for checks in ("none", "all"):
             refits.seconds, started = 0.0, time.process_time()
             vb.identify(posed.guess, records, posed.unknown, sensors=posed.sensors, checks=checks)
             found.append((round(time.process_time() - started, 3), round(refits.seconds, 3)))
     return found
 
 
-def in_a_process(name: str, seed: int, checks: str, calls: int) -> list[list[float]]:
-    """`timed` in a process of its own without compiled programs."""
-    command = [sys.executable, __file__, "--timed", name, checks, "--seed", str(seed), "--fits", str(calls)]
+def one_cost(name: str, seed: int, warm: int) -> dict:
+    """Times of one problem in a process of its own without compiled programs: cold are the first call without checks,
+    and the checks of the first call with them; warm is the median of the later ones."""
+    command = [sys.executable, __file__, "--timed", name, "--seed", str(seed), "--fits", str(1 + warm)]
     environment = os.environ | {"VIBRID_CACHE": "off"}
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    return json.loads(ended.stdout.splitlines()[-1])
+    calls = np.array(json.loads(ended.stdout.splitlines()[-1])).reshape(1 + warm, 2, 2)
+    (plain, _), (checked, refits) = np.median(calls[1:], axis=0)
+    (first, _), (second, first_refits) = calls[0]
+    return {"cold": _cost(first, second - plain, first_refits), "warm": _cost(plain, checked - plain, refits)}
 
 
-def one_cost(name: str, seed: int, warm: int) -> dict:
-    """Times of one problem with and without checks: cold, each in a process of its own, and warm, in turn in one."""
-    line: dict = {kind: {} for kind in ("none", "all", "refits")}
-    [[line["none"]["cold"], _]], [[line["all"]["cold"], line["refits"]["cold"]]] = (
-        in_a_process(name, seed, checks, 1) for checks in ("none", "all")
-    )
-    later = np.array(in_a_process(name, seed, "none,all", 1 + warm)[2:])
-    medians = np.median(later.reshape(warm, 2, 2), axis=0).round(3)
-    line["none"]["warm"], line["all"]["warm"], line["refits"]["warm"] = map(float, medians.ravel()[[0, 2, 3]])
-    for kind in ("cold", "warm"):
-        line[f"extra_{kind}"] = round((line["all"][kind] - line["refits"][kind]) / line["none"][kind] - 1, 3)
-    return line
+def _cost(fit: float, checks: float, refits: float) -> dict[str, float]:
+    """Seconds of a fit, of its checks and of the refits among these; and the checks without refits over the fit."""
+    made = {"fit": fit, "checks": checks, "refits": refits, "checks_over_fit": (checks - refits) / fit}
+    return {name: round(float(value), 3) for name, value in made.items()}
 
 
 def cost_jobs(seed: int, fits: int) -> list[Job]:
@@ -236,7 +232,7 @@ def cost_jobs(seed: int, fits: int) -> list[Job]:
 
 
 def costs(name: str, lines: Sequence[dict]) -> dict:
-    return {"row": name} | {key: lines[0][key] for key in ("none", "all", "refits", "extra_cold", "extra_warm")}
+    return {"row": name} | {kind: lines[0][kind] for kind in ("cold", "warm")}
 
 
 PARTS: dict[str, tuple[Callable[[int, int], list[Job]], Callable[[str, Sequence[dict]], dict]]] = {
@@ -256,8 +252,11 @@ def together(part: str, lines: Sequence[dict], table: Sequence[dict]) -> list[di
         groups = {m: [line for line in lines if line["row"].startswith(f"{m}, ")] for m in OTHER_METHODS}
         return [coverage(f"{method}, all", found) for method, found in groups.items() if found]
     if part == "costs":
-        medians = {key: round(float(np.median([r[key] for r in table])), 3) for key in ("extra_cold", "extra_warm")}
-        return [{"row": "median"} | medians]
+        medians = {
+            kind: round(float(np.median([row[kind]["checks_over_fit"] for row in table])), 3)
+            for kind in ("cold", "warm")
+        }
+        return [{"row": "median of checks over fit"} | medians]
     return []
 
 
@@ -293,10 +292,10 @@ def main() -> None:
     parser.add_argument("--progress", type=Path, help="finished fits, one a line; they are not made again")
     parser.add_argument("--output", type=Path, help="write the table as JSON")
     parser.add_argument("--machine", default="", help="the machine in general words")
-    parser.add_argument("--timed", nargs=2, metavar=("PROBLEM", "CHECKS"), help=argparse.SUPPRESS)
+    parser.add_argument("--timed", metavar="PROBLEM", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.timed:
-        print(json.dumps(timed(given.timed[0], given.seed, given.timed[1].split(","), given.fits)))
+        print(json.dumps(timed(given.timed, given.seed, given.fits)))
         return
     table = run(given)
     for row in table:
