@@ -180,7 +180,7 @@ def _imk(law: laws.IMK) -> Uniaxial:
     unequal = kind == "IMKBilin" and sides[:6] != sides[6:]
     worn = any(v < NEVER for v in values)
     powered = worn and float(law.exponent) != 1.0
-    keeps = isinstance(law, laws.imk.IMKTarget) and not law.as_opensees
+    keeps = not getattr(law, "as_opensees", True)
     said = ((WORN, worn), (POWER, powered), (UNEQUAL, unequal), (KEEPS, keeps))
     return Uniaxial(kind, whole, " ".join(text for text, applies in said if applies))
 

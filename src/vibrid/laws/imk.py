@@ -124,11 +124,11 @@ class IMKBilinear(IMK):
 class IMKTarget(IMK):
     """An IMK hinge that reloads towards its past extreme, which cyclic deterioration moves away.
 
-    `as_opensees=True` reloads as IMKPeakOriented and IMKPinching of OpenSees 3.7.1 do, by two rules that the papers do
-    not state: a hinge that turns back on its way to the peak of the last excursion forgets this peak, and goes on
-    straight to its target; and after the bend of a pinching hinge a line may be steeper than unloading, so that closed
-    paths can give energy. Without it partial unloading leaves no trace. With it every turn before that peak changes the
-    path, however small: along measured deformations noise alone would make the hinge forget.
+    `as_opensees=True` reloads as IMKPeakOriented and IMKPinching of OpenSees 3.7.1 do, by two rules of its source: a
+    hinge that turns back on its way to the peak of the last excursion forgets this peak, and goes on straight to its
+    target; and after the bend of a pinching hinge a line may be steeper than unloading, so that closed paths can give
+    energy. Without it partial unloading leaves no trace. With it every turn before that peak changes the path, however
+    small: along measured deformations noise alone would make the hinge forget.
     """
 
     reloading_capacity: Parameter = parameter("Λ_A of accelerated reloading", "m", positive=True, default=jnp.inf)
