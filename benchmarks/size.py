@@ -22,13 +22,13 @@ import subprocess
 import sys
 import tempfile
 import time
-from importlib.util import find_spec
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy.sparse
 from frame_with_hinges import FrameWithHinges
+from peers import load_opensees
 from table import FOLDER, save
 
 import vibrid as vb
@@ -135,8 +135,10 @@ def hinges() -> dict:
     found["size"], found["rows"] = parts.size, parts.count
     found["yielded"] = int(sum(np.abs(first.states[0]).max(axis=0) > 0))
     found["opensees_step_us"] = found["apart"] = None
-    if find_spec("openseespy"):
-        moved, seconds = frame.by_opensees(record.data[:, 0], STEP)
+    print(json.dumps(found), file=sys.stderr, flush=True)
+    ops = load_opensees()
+    if ops is not None:
+        moved, seconds = frame.by_opensees(ops, record.data[:, 0], STEP)
         found["opensees_step_us"] = 1e6 * seconds / MOVED
         found["apart"] = float(np.abs(moved - roof).max() / np.abs(roof).max())
     found["memory_gib"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20

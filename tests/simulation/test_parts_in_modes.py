@@ -137,7 +137,8 @@ def long_chain(kind):
 
 
 def test_modes_left_out_are_told():
-    """The stated error, from the forces of the laws and the inputs on the linear part, is near the true one."""
+    """The stated error is on the safe side of the true one where modes are missing that the motion excites: it takes
+    resonances at the middle of its bands, as for linear structures."""
     record = motion(300)
     whole = vb.simulate(long_chain("full"), record, modes="all")
     found = vb.simulate(long_chain("sparse"), record)
@@ -153,7 +154,7 @@ def test_modes_left_out_are_told():
         exact = getattr(whole, name)
         error = np.sqrt(np.mean((getattr(response, name) - exact) ** 2, axis=0)).max()
         true = error / np.sqrt(np.mean(exact**2, axis=0)).max()
-        assert 0.3 * true <= share <= 3.0 * true, (name, share, true)
+        assert true <= share <= 8.0 * true, (name, share, true)
     assert response.modal.shares["displacement"] < 0.01
     e, f = whole.part("attachments[0]")
     assert np.abs(e).max() > 1e-3  # it yields
