@@ -166,7 +166,7 @@ def fitted(count: int) -> dict:
     begin, wall = time.process_time(), time.perf_counter()
     fit = vb.identify(
         build(np.full(storeys, 2e7)), data, unknown, method=vb.TrajectoryFit(segments=1), integrator=integrator,
-        checks="none",
+        checks="none", hold="linear", substeps=1,
     )  # fmt: skip
     ended, true = time.process_time() - begin, 2e7 * groups[::each]
     apart = np.abs(fit.estimate - true) / fit.deviation
