@@ -39,7 +39,8 @@ class FrameWithHinges:
 
     def _member(self, first: int, last: int, count: int) -> None:
         a, b = np.array(self.points[first]), np.array(self.points[last])
-        inner = [self._node(*map(float, a + (b - a) * k / count)) for k in range(1, count)]
+        between = [a + (b - a) * k / count for k in range(1, count)]
+        inner = [self._node(float(x), float(y)) for x, y in between]
         chain = [first, *inner, last]
         self.elements += list(itertools.pairwise(chain))
 
