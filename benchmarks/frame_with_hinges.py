@@ -8,7 +8,7 @@ import time
 import numpy as np
 
 import vibrid as vb
-from vibrid.structures import Attachment, Tie
+from vibrid.structures import Attachment, Frame2D, Tie
 
 MODULUS, AREA, INERTIA, DENSITY = 2e11, 0.02, 4e-4, 40_000.0
 HINGE, YIELD, HARDENING = 2e8, 1.5e-3, 0.03
@@ -29,7 +29,7 @@ class FrameWithHinges:
             for i in range(bays + 1):
                 self._member(joint[i, j - 1], joint[i, j], 3)
             for i in range(bays):
-                ends = [self._node(*self.points[joint[k, j]]) for k in (i, i + 1)]
+                ends = [self._node(6.0 * k, 3.5 * j) for k in (i, i + 1)]
                 self.hinges += [(joint[i, j], ends[0]), (joint[i + 1, j], ends[1])]
                 self._member(*ends, 4 if j <= finer else 3)
 
@@ -39,13 +39,14 @@ class FrameWithHinges:
 
     def _member(self, first: int, last: int, count: int) -> None:
         a, b = np.array(self.points[first]), np.array(self.points[last])
-        inner = [self._node(*map(float, a + (b - a) * k / count)) for k in range(1, count)]
+        between = [a + (b - a) * k / count for k in range(1, count)]
+        inner = [self._node(float(x), float(y)) for x, y in between]
         chain = [first, *inner, last]
         self.elements += list(itertools.pairwise(chain))
 
-    def structure(self) -> vb.Frame2D:
+    def structure(self) -> Frame2D:
         law = vb.Bilinear(stiffness=HINGE, yield_deformation=YIELD, post_yield_ratio=HARDENING)
-        return vb.Frame2D(
+        return Frame2D(
             nodes=self.points, elements=self.elements, modulus=MODULUS, area=AREA, inertia=INERTIA, density=DENSITY,
             supports={node: "fixed" for node in self.held}, mass_model="lumped",
             ties=[Tie(end, joint, ("x", "y")) for joint, end in self.hinges],
@@ -53,10 +54,8 @@ class FrameWithHinges:
             damping=vb.Rayleigh(mass=MASS_FACTOR, stiffness=STIFFNESS_FACTOR),
         )  # fmt: skip
 
-    def by_opensees(self, ground: np.ndarray, step: float) -> tuple[np.ndarray, float]:
+    def by_opensees(self, ops, ground: np.ndarray, step: float) -> tuple[np.ndarray, float]:
         """Displacement of the roof at the samples by Newmark's method, and the processor time of the steps."""
-        import openseespy.opensees as ops
-
         ops.wipe()
         ops.model("basic", "-ndm", 2, "-ndf", 3)
         for i, (x, y) in enumerate(self.points):
@@ -78,7 +77,7 @@ class FrameWithHinges:
             ops.equalDOF(joint, end, 1, 2)
             ops.element("zeroLength", len(self.elements) + i, joint, end, "-mat", 1, "-dir", 6)
         ops.rayleigh(MASS_FACTOR, 0.0, STIFFNESS_FACTOR, 0.0)
-        ops.timeSeries("Path", 1, "-dt", step, "-values", *map(float, ground), "-prependZero")
+        ops.timeSeries("Path", 1, "-dt", step, "-values", *map(float, ground))
         ops.pattern("UniformExcitation", 1, 1, "-accel", 1)
         ops.constraints("Transformation")
         ops.numberer("RCM")
@@ -87,9 +86,9 @@ class FrameWithHinges:
         ops.algorithm("Newton")
         ops.integrator("Newmark", 0.5, 0.25)
         ops.analysis("Transient")
-        roof, seconds = [], 0.0
+        roof, seconds = [0.0], 0.0
         node = int(self.roof.removesuffix(".x"))
-        for _ in ground:
+        for _ in ground[1:]:
             begin = time.process_time()
             if ops.analyze(1, step):
                 raise RuntimeError("OpenSees found no equilibrium.")

@@ -39,7 +39,7 @@ def motion(samples=300, rate=100.0):
 DAMPINGS = {
     "none": None,
     "rayleigh": vb.Rayleigh(mass=0.4, stiffness=2e-3),
-    "one ratio": vb.RayleighRatio(ratio=0.03, frequencies=(1.0, 8.0)),
+    "one ratio": vb.structures.RayleighRatio(ratio=0.03, frequencies=(1.0, 8.0)),
     "modal": vb.Modal(0.03),  # diagonal in the modes of the structure without its attachments
 }
 
@@ -55,10 +55,13 @@ def test_all_modes_are_newmarks_step(damping):
     for name, near in (("displacement", 1e-9), ("velocity", 1e-9), ("acceleration", 1e-8)):
         exact = getattr(wanted, name)
         np.testing.assert_allclose(getattr(response, name), exact, rtol=0, atol=near * np.abs(exact).max())
-    np.testing.assert_allclose(response.readings(sensors), wanted.readings(sensors), rtol=0, atol=1e-9 * 3e4)
+    stiffest, peak = 4e6, np.abs(wanted.displacement).max()  # a force is a stiffness times a displacement
+    read, exact = response.readings(sensors), wanted.readings(sensors)
+    np.testing.assert_allclose(read[:, 2], exact[:, 2], rtol=0, atol=1e-9 * peak * stiffest)
+    np.testing.assert_allclose(read[:, :2], exact[:, :2], rtol=0, atol=1e-8 * np.abs(exact[:, :2]).max())
     e, f = wanted.part("attachments[0]")
     assert np.abs(e).max() > 4e-3  # it yields
-    np.testing.assert_allclose(response.part("attachments[0]")[1], f, atol=1e-9 * np.abs(f).max())
+    np.testing.assert_allclose(response.part("attachments[0]")[1], f, rtol=0, atol=1e-9 * peak * stiffest)
 
 
 def test_substeps_holds_and_a_start():
@@ -137,7 +140,8 @@ def long_chain(kind):
 
 
 def test_modes_left_out_are_told():
-    """The stated error, from the forces of the laws and the inputs on the linear part, is near the true one."""
+    """The stated error is on the safe side of the true one where modes are missing that the motion excites: it takes
+    resonances at the middle of its bands, as for linear structures."""
     record = motion(300)
     whole = vb.simulate(long_chain("full"), record, modes="all")
     found = vb.simulate(long_chain("sparse"), record)
@@ -153,7 +157,7 @@ def test_modes_left_out_are_told():
         exact = getattr(whole, name)
         error = np.sqrt(np.mean((getattr(response, name) - exact) ** 2, axis=0)).max()
         true = error / np.sqrt(np.mean(exact**2, axis=0)).max()
-        assert 0.3 * true <= share <= 3.0 * true, (name, share, true)
+        assert true <= share <= 8.0 * true, (name, share, true)
     assert response.modal.shares["displacement"] < 0.01
     e, f = whole.part("attachments[0]")
     assert np.abs(e).max() > 1e-3  # it yields

@@ -96,8 +96,8 @@ def test_what_modes_cannot_do_is_refused():
     with pytest.raises(InputError, match="modes is 'auto', 'all', a number, or None"):
         vb.simulate(full(), record, modes="some")
     nonlinear = vb.ShearBuilding(masses=[1.0], storeys=[vb.BoucWen(40.0, 1.0, 1.0)])
-    with pytest.raises(Refusal, match="Only a linear structure"):
-        vb.simulate(nonlinear, record, modes="all")
+    with pytest.raises(InputError, match="1 to 1 modes, not 5"):
+        vb.simulate(nonlinear, record, modes=5)
 
 
 def test_derivatives_in_modes():

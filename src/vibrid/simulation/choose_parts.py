@@ -115,11 +115,11 @@ def _shares(parts: BulkWithParts, found: BulkModes, made, inputs: np.ndarray, ex
     of every band of frequency, with damping.
     """
     bulk, motion, states, _ = made
-    forces = np.asarray(loops(bulk, *motion[:2], states)[2])
+    forces = np.asarray(loops(bulk, jnp.asarray(motion[0]), jnp.asarray(motion[1]), states)[2])
     acting = np.concatenate([inputs, forces], axis=1)
     acting = acting - np.linspace(acting[0], acting[-1], len(acting))  # a jump from end to beginning is no motion
     spectrum = np.sqrt(2.0) * np.fft.rfft(acting, axis=0) / len(acting)
-    frequencies = 2 * np.pi * np.fft.rfftfreq(len(acting), excitation.step)
+    frequencies = 2 * np.pi * np.fft.rfftfreq(len(acting), excitation.step or 1.0)
     squares = np.zeros((3, parts.size))
     for band in np.array_split(np.arange(1, len(frequencies)), min(_BANDS, len(frequencies) - 1)):
         middle = float(frequencies[band].mean())
@@ -136,8 +136,15 @@ def _shares(parts: BulkWithParts, found: BulkModes, made, inputs: np.ndarray, ex
 def bulk_of(parts: BulkWithParts, found: BulkModes) -> Bulk:
     """The numbers of a run in these modes."""
     participation, rows = found.shapes.T @ parts.load, parts.rows @ found.shapes
-    numbers = (found.values, found.rates, participation, rows, found.taken, found.damped)
-    return Bulk(*map(jnp.asarray, numbers), parts.laws())
+    return Bulk(
+        values=jnp.asarray(found.values),
+        rates=jnp.asarray(found.rates),
+        participation=jnp.asarray(participation),
+        rows=jnp.asarray(rows),
+        taken=jnp.asarray(found.taken),
+        damped=jnp.asarray(found.damped),
+        laws=parts.laws(),
+    )
 
 
 run_bulk = eqx.filter_jit(run_parts)

@@ -84,7 +84,7 @@ class ModalResponse(Response):
         bulk: Bulk | None = None,
     ):
         """`motion` is (q, q̇), or (q, q̇, q̈) beside the `states` of laws and the `bulk` that they act on."""
-        whole = motion if len(motion) == 3 else (*motion, modal_accelerations(system, *motion, inputs))
+        whole = motion if len(motion) == 3 else (*motion, modal_accelerations(system, motion[0], motion[1], inputs))
         own = {
             "structure": structure, "excitation": excitation, "loads": loads, "inputs": inputs, "settings": settings,
             "system": system, "coordinates": whole, "modal": modal, "bulk": bulk,
@@ -116,7 +116,8 @@ class ModalResponse(Response):
         if self.bulk is None:
             return super().part(name)
         place = self.bulk.laws.part_index(name)
-        e, f, _ = loops(self.bulk, *self.coordinates[:2], self.states)
+        q, v = map(jnp.asarray, self.coordinates[:2])
+        e, f, _ = loops(self.bulk, q, v, self.states)
         return np.asarray(e[:, place]), np.asarray(f[:, place])
 
     def _everywhere(self, order: int, name: str) -> np.ndarray:

@@ -64,7 +64,7 @@ class Moving(NamedTuple):
     failed: jax.Array
 
 
-class _Try(NamedTuple):
+class _RowTry(NamedTuple):
     tries: jax.Array
     alpha: jax.Array
     residual: jax.Array
@@ -126,7 +126,7 @@ def run_parts(bulk: Bulk, method: Newmark, drive: Drive, step: jax.Array | float
         def balance(alpha):
             return alpha - alpha_free + flexible @ forces(*end(alpha))
 
-        def judge(now: _Try, correction) -> _Try:
+        def judge(now: _RowTry, correction) -> _RowTry:
             alpha = now.alpha - correction
             pulled = flexible @ forces(*end(alpha))
             residual = alpha - alpha_free + pulled
@@ -134,7 +134,7 @@ def run_parts(bulk: Bulk, method: Newmark, drive: Drive, step: jax.Array | float
             small = miss <= method.tolerance * (_largest(alpha) + _largest(alpha_free) + _largest(pulled))
             still = (_largest(correction) <= method.tolerance * _largest(alpha)) & (now.tries >= 0)
             poor = now.poor + (miss > _STALLED * now.miss)
-            return _Try(now.tries + 1, alpha, residual, miss, poor, small | still, now.inverse, now.slope)
+            return _RowTry(now.tries + 1, alpha, residual, miss, poor, small | still, now.inverse, now.slope)
 
         def followed(inverse, old, new):
             """S for other slopes, one row after the other."""
@@ -160,13 +160,13 @@ def run_parts(bulk: Bulk, method: Newmark, drive: Drive, step: jax.Array | float
             begun = (jnp.zeros((), int), inverse, old, jnp.max(change(old)))
             return jax.lax.while_loop(more, correct, begun)[1:3]
 
-        def quick(now: _Try) -> _Try:
+        def quick(now: _RowTry) -> _RowTry:
             e, w, _ = end(now.alpha)
             inverse, slope = followed(now.inverse, now.slope, slopes(state, e, w))
             now = now._replace(inverse=inverse, slope=slope)
             return judge(now, now.residual - inverse @ (slope * now.residual))
 
-        def newton(now: _Try) -> _Try:
+        def newton(now: _RowTry) -> _RowTry:
             e, w, _ = end(now.alpha)
             own = slopes(state, e, w)
             whole = jnp.eye(size) + (flexible * own if simple else flexible @ own)
@@ -176,14 +176,14 @@ def run_parts(bulk: Bulk, method: Newmark, drive: Drive, step: jax.Array | float
         def iterate(_, guess):
             far = jnp.asarray(jnp.inf)
             first = judge(
-                _Try(
+                _RowTry(
                     jnp.asarray(-1), guess, guess, far, jnp.zeros((), int), jnp.asarray(False), state.inverse,
                     state.slope,
                 ),
                 jnp.zeros_like(guess),
             )  # fmt: skip
 
-            def more(now: _Try):
+            def more(now: _RowTry):
                 return ~now.done & (now.tries < method.iterations)
 
             if simple:

@@ -221,7 +221,7 @@ class Nodes:
 
     @cached_property
     def _sparse_chained(self) -> Any:
-        whole = scipy.sparse.eye(self.size, format="lil")
+        whole: Any = scipy.sparse.eye(self.size, format="lil")
         for tie in self.ties:
             node, to = (self.number(name) * len(self.directions) for name in (tie.node, tie.to))
             for direction in tie.along:
@@ -274,7 +274,7 @@ class Nodes:
         if self.ties:
             others, slots = self._tied
             for places, weights in slots:
-                np.add.at(free, (..., places), weights * rows[..., others])
+                np.add.at(free.T, places, (weights * rows[..., others]).T)
         return free
 
     def forces_onto_free(self, forces: jax.Array) -> jax.Array:
