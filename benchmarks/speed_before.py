@@ -51,7 +51,7 @@ def ten_storeys() -> dict[str, float]:
         free, noise = jnp.asarray(problem.start)[None] + 0.01, jnp.full(10, 0.01)
         slopes = linear(problem)
         found[f"Jacobian, {name}"] = 1e6 * least(lambda s=slopes, f=free[0]: s(f)) / len(t)
-        found[f"Gauss–Newton, {name}"] = 1e6 * least(lambda p=problem, f=free: gauss_newton(p, f, noise)) / len(t)
+        found[f"Gauss–Newton, {name}"] = 1e6 * least(lambda p=problem, f=free, n=noise: gauss_newton(p, f, n)) / len(t)
     return found
 
 
