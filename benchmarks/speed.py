@@ -1,7 +1,8 @@
 """Speed of simulations and Jacobians: machine code, XLA, numba by hand and OpenSees, interleaved in one process.
 
     python benchmarks/speed.py                     # all parts; some ten minutes
-    python benchmarks/speed.py --part loops        # or jacobians, fit, filters, starts, curves
+    python benchmarks/speed.py --part loops        # or jacobians, fit, before, filters, starts, curves
+    git worktree add ../before b1090b4 && VIBRID_BEFORE=../before python benchmarks/speed.py --part before
 
 Whole calls of `simulate`, as a user makes them. Times are of the processor (`time.process_time`, of child processes by
 `getrusage`), so that a busy machine disturbs them less; every time is the smallest of several, taken in turns. Cold
@@ -182,6 +183,37 @@ def fit(repeats: int) -> list[dict]:
     return [row]
 
 
+def before(repeats: int) -> list[dict]:
+    """This state and an older one (its folder is told by VIBRID_BEFORE), by processes in turns."""
+    old = os.environ.get("VIBRID_BEFORE")
+    if not old:
+        print("part before left out: VIBRID_BEFORE names no folder with older sources", flush=True)
+        return []
+    times: dict[str, list[dict[str, float]]] = {"here": [], "before": []}
+    script = str(FOLDER / "speed_before.py")
+    for _ in range(max(repeats // 2, 1)):
+        for name, folder in (("before", old), ("here", str(FOLDER.parent))):
+            own = os.environ | {"PYTHONPATH": str(Path(folder) / "src")}
+            ran = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False, env=own)
+            if ran.returncode:
+                raise SystemExit(ran.stderr)
+            times[name].append(json.loads(ran.stdout.splitlines()[-1]))
+    rows = []
+    for what in times["here"][0]:
+        here, there = (min(own[what] for own in times[name]) for name in ("here", "before"))
+        target = 3.0 if what == "fit" else JACOBIAN if "Jacobian" in what else None
+        unit = "s" if what == "fit" else "µs a step"
+        rows.append({
+            "what": f"{'default fit of the first page, warm' if what == 'fit' else f'ten storeys: {what}'}, {unit}",
+            "measured": f"{here:.3g} (commit b1090b4 {there:.3g}: {there / here:.1f} ×)",
+            "target": "" if target is None else f"≥ {target:.0f} ×",
+            "met": None if target is None else bool(there >= target * here), "note": "",
+            "details": {"here": here, "before": there},
+        })  # fmt: skip
+        print(rows[-1]["what"], rows[-1]["measured"], flush=True)
+    return rows
+
+
 def filters(repeats: int) -> list[dict]:
     """A pass of the unscented filter over ten storeys, by whole calls of `identify`."""
     structure, record = building(10), motion(10.0)
@@ -211,19 +243,18 @@ def process(command: list[str], **settings) -> tuple[float, float]:
 def starts(repeats: int) -> list[dict]:
     """Imports, and the answer of `vibrid identify` on the files that `vibrid demo` writes."""
     times: dict[str, list[tuple[float, float]]] = {}
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
     with tempfile.TemporaryDirectory() as folder:
         ours = [sys.executable, "-m", "vibrid"]
+        fit = [*ours, "identify", "demo.toml", "measured.csv", "--checks", "none"]
         process([*ours, "demo", "--out", folder])
         for number in range(repeats):
             own = {"env": os.environ | {"VIBRID_CACHE": str(Path(folder) / f"cache{number}")}, "cwd": folder}
             for name, command in (
                 ("`import vibrid`", [sys.executable, "-c", "import vibrid"]),
                 ("`vibrid --help`", [*ours, "--help"]),
-                (
-                    "`vibrid identify` on a kind of problem that is new",
-                    [*ours, "identify", "demo.toml", "measured.csv", "--checks", "none"],
-                ),
-                ("`vibrid identify` on one seen before", [*ours, "identify", "demo.toml", "measured.csv", "--checks", "none"]),
+                ("`vibrid identify` on a kind of problem that is new", fit),
+                ("`vibrid identify` on one seen before", fit),
             ):
                 times.setdefault(name, []).append(process(command, **own))
     rows = []
@@ -302,7 +333,15 @@ def draw(rows: dict[str, dict]) -> None:
     figure.savefig(FOLDER / "results" / "speed.svg", metadata={"Date": None})
 
 
-PARTS = {"loops": loops, "jacobians": jacobians, "fit": fit, "filters": filters, "starts": starts, "curves": curves}
+PARTS = {
+    "loops": loops,
+    "jacobians": jacobians,
+    "fit": fit,
+    "before": before,
+    "filters": filters,
+    "starts": starts,
+    "curves": curves,
+}
 
 
 def main() -> None:

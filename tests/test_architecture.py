@@ -204,7 +204,7 @@ def loaded_after(statement: str) -> set[str]:
 
 
 def test_numerical_rooms_import_without_the_front_end():
-    """NumPy, SciPy, JAX, Equinox (and optax, h5py, pint) are enough from `core` to `identification`."""
+    """NumPy, SciPy, JAX, Equinox (and optax, h5py) are enough from `core` to `identification`."""
     present = [room for room in NUMERICAL if (PACKAGE / room).exists()]
     loaded = loaded_after("import vibrid\n" + "\n".join(f"import vibrid.{room}" for room in present))
     assert not loaded & {"matplotlib", "typer", "rich", "pydantic", "optuna", "blackjax", "pysindy", "openpyxl"}

@@ -1,9 +1,11 @@
 """Compiled programs on disk: found again by the same arguments alone, and never needed."""
 
 import hashlib
+import inspect
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 
 import jax
 import numpy as np
@@ -15,6 +17,8 @@ from vibrid.core.native import compiled
 from vibrid.simulation.simulate import _run
 from vibrid.structures.modes import _about_rest
 
+OF_REST, OF_A_RUN = (inspect.unwrap(function) for function in (_about_rest, _run))
+
 LOOP = """
 import sys
 if sys.argv[1] == "without":
@@ -23,13 +27,14 @@ import numpy as np
 import vibrid as vb
 from vibrid.core import native
 assert bool(native.why_not()) == (sys.argv[1] == "without")
-building = vb.ShearBuilding(masses=[1.0], storeys=[vb.BoucWen(stiffness=40.0, beta=1.0, gamma=1.0)], damping=vb.Viscous(1.0))
+law = vb.BoucWen(stiffness=40.0, beta=1.0, gamma=1.0)
+building = vb.ShearBuilding(masses=[1.0], storeys=[law], damping=vb.Viscous(1.0))
 ground = vb.Record(np.sin(np.arange(300) / 9.0), [vb.Channel("g", "ground_acceleration")], step=0.01, name="motion")
 print(" ".join(float(x).hex() for x in vb.simulate(building, ground).displacement[::50, 0]))
 """
 
 
-def cubic(stiffness):
+def cubic(stiffness: float) -> vb.Cubic:
     return vb.Cubic(stiffness=stiffness, cubic=1.0)
 
 
@@ -37,7 +42,7 @@ class Own(vb.Linear):
     """A law that is defined outside the package."""
 
 
-def building(law=vb.Linear, stiffness=40.0, storeys=2) -> vb.ShearBuilding:
+def building(law: Callable[..., vb.laws.Law] = vb.Linear, stiffness=40.0, storeys=2) -> vb.ShearBuilding:
     return vb.ShearBuilding(
         masses=np.ones(storeys), storeys=[law(stiffness=stiffness)] * storeys, damping=vb.Viscous(1.0)
     )
@@ -54,12 +59,13 @@ def folder(monkeypatch, tmp_path):
 def matrices(structure) -> list[np.ndarray]:
     """M, C, K and M r by a program that this call makes or finds on disk."""
     made = compiled._known(
-        compiled.OrderedDict(), _about_rest.__wrapped__, (structure, ""), compiled._jitted, lambda function: function
+        compiled.OrderedDict(), OF_REST, (structure, ""), compiled._jitted, lambda function: function
     )
+    assert made is not None
     return [np.asarray(a) for a in made((structure, ""))]
 
 
-def name_of(*arguments, function=_about_rest.__wrapped__) -> str | None:
+def name_of(*arguments, function=OF_REST) -> str | None:
     return kept_programs.named(function, *jax.tree.flatten(arguments), "here")
 
 
@@ -87,12 +93,15 @@ def test_a_program_with_a_native_loop_needs_its_machine_code(folder):
     if compiled.why_not():
         pytest.skip("no native loops here")
     arguments = _arguments_of_a_run()
-    own = compiled._known(compiled.OrderedDict(), _run.__wrapped__, arguments, compiled._jitted, lambda f: f)(arguments)
+    made = compiled._known(compiled.OrderedDict(), OF_A_RUN, arguments, compiled._jitted, lambda f: f)
+    assert made is not None
+    own = made(arguments)
     (file,) = (folder / "programs").iterdir()
     asked = []
     assert kept_programs.kept(file.stem, lambda code: bool(asked.append(code))) is None
     assert [name.startswith("vibrid_") for name in asked] == [True]
     found = kept_programs.kept(file.stem, lambda code: True)
+    assert found is not None
     arrays = [leaf for leaf in jax.tree.leaves(arguments) if isinstance(leaf, jax.Array | np.ndarray | np.generic)]
     for a, b in zip(jax.tree.leaves(found(*arrays)), jax.tree.leaves(own), strict=True):
         np.testing.assert_array_equal(np.asarray(a), np.asarray(b))

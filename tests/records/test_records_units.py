@@ -266,4 +266,5 @@ def test_the_factors_are_those_of_pint():
         dimensions = ("mass", "length", "time", "current", "temperature")
         assert powers == tuple(base.dimensionality.get(f"[{name}]", 0) for name in dimensions)
         if unit.offset:
-            assert ZEROS[unit.pint] == pytest.approx(registry.Quantity(0.0, unit.pint).to("kelvin").magnitude, rel=1e-15)
+            zero = registry.Quantity(0.0, unit.pint).to("kelvin").magnitude
+            assert ZEROS[unit.pint] == pytest.approx(zero, rel=1e-15)

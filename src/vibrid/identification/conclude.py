@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import importlib.metadata
 import platform
 import time
@@ -145,10 +146,14 @@ def settings_of(method: Any) -> dict[str, Any]:
 
 def versions() -> dict[str, str]:
     """Versions of the software that computed the result, and its device."""
-    libraries = ("jax", "jaxlib", "equinox", "optax", "numpy", "scipy")
-    installed = {name: importlib.metadata.version(name) for name in libraries}
     first = {"vibrid": __version__, "python": platform.python_version()}
-    return first | installed | {"device": jax.devices()[0].platform}
+    return first | _installed() | {"device": jax.devices()[0].platform}
+
+
+@functools.cache
+def _installed() -> dict[str, str]:
+    libraries = ("jax", "jaxlib", "equinox", "optax", "numpy", "scipy")
+    return {name: importlib.metadata.version(name) for name in libraries}
 
 
 def _warnings(problem: Problem, free, limits) -> list[str]:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 _EXACT = 1e-22  # a cost that falls to this share of its first value is zero except for rounding
 _UNDAMPED = 1e-12
+_BLOCK = 1 << 15  # numbers of a Jacobian that are weighted at once: they stay near the processor
 
 
 @dataclass
@@ -117,7 +118,10 @@ class LinearReadings:
 
     @cached_property
     def _prior(self) -> tuple[np.ndarray, np.ndarray]:
-        free, unknowns = jnp.asarray(self.free), self.problem.unknowns
+        unknowns, p = self.problem.unknowns, len(self.free)
+        if not np.isfinite(np.asarray(unknowns.prior_mean)).any():
+            return np.zeros(p), np.zeros((p, p))
+        free = jnp.asarray(self.free)
         return np.asarray(unknowns.prior_residual(free)), np.asarray(unknowns.prior_slope(free))
 
     def normal_equations(self, deviations: Array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -127,9 +131,13 @@ class LinearReadings:
         weight = 1.0 / np.asarray(deviations)
         with np.errstate(all="ignore"):  # a simulation may diverge: `descend` then tries a shorter step
             for data, residual, slopes in zip(self.problem.data, self.residuals, self.slopes, strict=True):
-                r = (residual * weight).reshape(-1)
-                j = (slopes * (np.asarray(data.present) * weight)[:, :, None]).reshape(r.size, -1)
-                cost, gradient, normal = cost + 0.5 * r @ r, gradient - j.T @ r, normal + j.T @ j
+                r, weights = (residual * weight).reshape(-1), (np.asarray(data.present) * weight).reshape(-1, 1)
+                slopes, cost = slopes.reshape(r.size, -1), cost + 0.5 * r @ r
+                rows = max(_BLOCK // max(slopes.shape[1], 1), 64)
+                for begin in range(0, r.size, rows):
+                    part = slice(begin, begin + rows)
+                    j = slopes[part] * weights[part]
+                    gradient, normal = gradient - j.T @ r[part], normal + j.T @ j
         return np.asarray(cost), gradient, normal
 
 

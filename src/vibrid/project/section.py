@@ -23,7 +23,9 @@ Plugins = Annotated[list[str], Field(max_length=MOST_PLUGINS)]
 class Section(BaseModel):
     """Base of every table. `words` is its name in messages; `target` is the class or function that it describes."""
 
-    model_config = ConfigDict(extra="forbid", coerce_numbers_to_str=True, protected_namespaces=(), frozen=True, defer_build=True)
+    model_config = ConfigDict(
+        extra="forbid", coerce_numbers_to_str=True, protected_namespaces=(), frozen=True, defer_build=True
+    )
     words: ClassVar[str] = "this table"
     target: ClassVar[Any] = None
 
