@@ -82,7 +82,8 @@ def _linearised(law: Law, motion: Motion, dt, weights, way):
     numbers, rest = eqx.partition(law, eqx.is_inexact_array)
 
     def work(own):
-        return jnp.sum(weights * walk(eqx.combine(own[0], rest), *own[1], dt)[0])
+        parameters, moved = own
+        return jnp.sum(weights * walk(eqx.combine(parameters, rest), moved.e, moved.w, dt)[0])
 
     value, slope = jax.linearize(work, (numbers, motion))
     return value, slope(way), jax.linear_transpose(slope, (numbers, motion))(1.0)[0]
