@@ -37,7 +37,7 @@ def write(stage, given: dict) -> list[str]:
         done = given.get(_job(path))
         picture = _picture(stage, done, name)
         shown = f"![{title}]({picture})\n\n" if picture else ""
-        seconds = f'\n<p class="vb-time">Made in {done["seconds"]:.0f} s.</p>\n' if done else ""
+        seconds = f'\n<p class="vb-time">Made in {done["processor"]:.0f} s of processor time.</p>\n' if done else ""
         body = code.split('"""', 2)[2].strip()
         stage.write(f"gallery/{name}.md", f"# {title}\n\n{shown}{caption.strip()}\n\n```python\n{body}\n```\n{seconds}")
         image = f'<img src="{picture}" alt="" loading="lazy">' if picture else ""

@@ -49,7 +49,7 @@ def write(stage, given: dict) -> None:
         link = f'<p class="vb-file"><a href="{path.name}" download>{path.name}</a></p>'
         made.insert(1, link)
         if done:
-            made.append(f'<p class="vb-time">The cells took {done["seconds"]:.0f} s.</p>')
+            made.append(f'<p class="vb-time">The cells took {done["processor"]:.0f} s of processor time.</p>')
         stage.write(f"notebooks/{path.stem}.md", "\n\n".join(m for m in made if m) + "\n")
 
 

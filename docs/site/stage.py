@@ -131,7 +131,8 @@ class Stage:
                 if given is not None and part.kind in ("run", "file"):
                     made += [m for m in self._result(next(results), name, given["folder"]) if m]
         if given is not None:
-            took = f'<p class="vb-time">The blocks of this page took {given["seconds"]:.0f} s when it was made.</p>'
+            spent = f"{given['processor']:.0f} s of processor time, compilation counted"
+            took = f'<p class="vb-time">The blocks of this page took {spent}, when it was made.</p>'
             if name.startswith("tutorials/"):  # one wants to know before
                 title, _, rest = made[0].partition("\n")
                 made[0] = f"{title}\n\n{took}\n{rest}"

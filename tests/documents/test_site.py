@@ -138,7 +138,7 @@ def test_what_is_set_up_is_folded_and_stands_before_its_block(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("# A\n\n<!-- set up\na = 1\n-->\n\n```python\nprint(a)\n```\n", encoding="utf-8")
     stage = Stage(tmp_path / "pages")
-    given = {"results": [{}, {"printed": "1\n"}], "folder": tmp_path, "seconds": 0.1}
+    given = {"results": [{}, {"printed": "1\n"}], "folder": tmp_path, "seconds": 0.1, "processor": 0.1}
     made = stage._with_output(page.read_text(encoding="utf-8"), "page.md", given)
     folded, shown = made.index("<summary>Before this block</summary>"), made.index("print(a)")
     assert folded < made.index("a = 1") < made.index("</details>") < shown < made.index('<div class="vb-output">')
