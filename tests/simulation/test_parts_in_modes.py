@@ -12,6 +12,7 @@ from vibrid.simulation.excitation import drive
 from vibrid.simulation.newmark import Newmark
 from vibrid.simulation.parts_in_modes import Bulk, run_parts
 from vibrid.structures.bulk_with_parts import BulkWithParts
+from vibrid.structures.modal_bulk import LinearBulk
 
 N = 12
 TIGHT = Newmark(tolerance=1e-13)  # iterations that stop early differ by more than rounding where laws yield
@@ -162,6 +163,18 @@ def test_modes_left_out_are_told():
     e, f = whole.part("attachments[0]")
     assert np.abs(e).max() > 1e-3  # it yields
     assert np.abs(response.part("attachments[0]")[1] - f).max() < 0.05 * np.abs(f).max()
+
+
+def test_modes_of_sparse_matrices_have_their_attachments():
+    """The lowest by Lanczos iterations against all of the full matrices; the damping couples them and is not given."""
+    loads = (("ground_acceleration", ""),)
+    bulk = LinearBulk(long_chain("sparse"), loads)
+    values, shapes = bulk.modes(5)
+    exact = vb.modes(long_chain("full")).frequencies[:5]
+    np.testing.assert_allclose(np.sqrt(values) / (2 * np.pi), exact, rtol=1e-9)
+    assert bulk.rates(values, shapes) is None
+    alone = vb.modes(_with(long_chain("full"), []), 5).frequencies
+    assert np.abs(alone / exact - 1.0).max() > 1e-3
 
 
 def test_linear_springs_beside_sparse_matrices():

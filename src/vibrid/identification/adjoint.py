@@ -4,8 +4,9 @@
 
 is found by one run backwards through the time loop, which takes as long as a few simulations. The state is kept at √nt
 samples only and the stretches between them are simulated again (checkpoints), so memory grows with the square root of a
-record. The Gauss–Newton matrix, which takes a tangent for every unknown, is computed once where a descent begins and
-then follows the gradients by secant updates (BFGS), which keep it positive definite:
+record. The Gauss–Newton matrix, which takes a tangent for every unknown, is computed where a fit begins and again after
+as many gradients as take about that long; between, it follows the gradients by secant updates (BFGS), which keep it
+positive definite:
 
     N ← N − (N s sᵀ N)/(sᵀ N s) + (y yᵀ)/(yᵀ s),      s = φ₁ − φ₀,  y = ∇₁ − ∇₀
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 MANY = 100
 """Unknowns from which gradients are computed by the adjoint without being asked for."""
+_LEAST, _SHARE = 5, 10  # gradients between two Jacobians: a tenth of the unknowns
 
 
 def by_adjoint(problem: Problem, asked: bool | None) -> bool:
@@ -84,7 +86,9 @@ class AdjointDescent:
 
     def evaluation(self, deviations: np.ndarray):
         """free (starts, p) → cost, gradient and matrix, for noise of the given size; begins with the known matrix."""
+        every = max(_LEAST, len(self.problem.unknowns) // _SHARE)
         matrices: dict[int, np.ndarray] = {}
+        since: dict[int, int] = {}
         before: dict[int, tuple[np.ndarray, np.ndarray, float]] = {}
 
         def evaluate(free):
@@ -94,11 +98,15 @@ class AdjointDescent:
                     if self.readings is None:
                         self.readings = linearised(self.problem, here)
                     matrices[b] = self.readings.normal_equations(deviations)[2]
-                if b in before and np.array_equal(before[b][0], here):
+                since[b] = since.get(b, 0) + 1
+                if since[b] > every:
+                    since[b], self.readings = 0, linearised(self.problem, here)
+                    cost, gradient, matrices[b] = self.readings.normal_equations(deviations)
+                elif b in before and np.array_equal(before[b][0], here):
                     cost, gradient = before[b][2], before[b][1]
                 else:
                     cost, gradient = cost_and_gradient(self.problem, here, deviations)
-                if b in before and np.isfinite(cost) and np.isfinite(gradient).all():
+                if b in before and since[b] and np.isfinite(cost) and np.isfinite(gradient).all():
                     matrices[b] = secant(matrices[b], here - before[b][0], gradient - before[b][1])
                 if b not in before or cost < before[b][2]:
                     before[b] = here.copy(), gradient, cost

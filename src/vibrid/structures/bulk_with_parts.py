@@ -54,7 +54,7 @@ class BulkWithParts(LinearBulk):
     def __init__(self, structure: Structure, loads: Loads):
         if isinstance(structure, SparseMatrices):
             super().__init__(structure, loads)
-            model, self.bare = structure.shape_of_model(loads), self.stiffness
+            model, self.bare = structure.shape_of_model(loads), structure.stiffness.matrix
         else:
             model = structure.model(loads)
             self.mass, self.load = np.asarray(model.mass_matrix), np.asarray(model.load_matrix)

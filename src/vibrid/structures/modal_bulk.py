@@ -25,6 +25,8 @@ MOST_FULL = 3000
 class LinearBulk:
     """M, K, L and the damping of a linear structure about rest, for its modes."""
 
+    attached: Any = None  # rows, slopes and damping of the attachments of sparse matrices
+
     def __init__(self, structure: Structure, loads: Loads):
         loads = structure.driven_along(loads)
         if isinstance(structure, SparseMatrices):
@@ -37,6 +39,10 @@ class LinearBulk:
             self.load = np.stack(columns, axis=1) if columns else np.zeros((structure.size, 0))
             self.full_damping = None
             self.damping = structure.damping
+            self.attached = structure.attached() if structure.attachments else None
+            if self.attached is not None:
+                rows, slopes, _ = self.attached
+                self.stiffness = self.stiffness + rows.T @ scipy.sparse.diags(slopes) @ rows
         else:
             mass, damping, stiffness, load = map(np.asarray, _about_rest(structure, loads))
             self.mass, self.stiffness, self.load = mass, stiffness, load
@@ -69,19 +75,33 @@ class LinearBulk:
     def rates(self, values: np.ndarray, shapes: np.ndarray) -> np.ndarray | None:
         """(k,) 2ζω of every mode; None where damping couples them."""
         omega = np.sqrt(np.maximum(values, 0.0))
+        if self.attached is not None:
+            return self._rates_with_attachments(values, shapes)
         if self.full_damping is not None:
             modal = shapes.T @ self.full_damping @ shapes
             return np.diag(modal).copy() if uncoupled(modal, values) else None
+        if isinstance(self.damping, Modal):
+            given = np.atleast_1d(np.asarray(self.damping.ratios))[: len(values)]
+            return 2.0 * np.concatenate([given, np.full(len(values) - len(given), given[-1])]) * omega
+        a, b = self._rayleigh_factors()
+        return a + b * np.maximum(values, 0.0)
+
+    def _rayleigh_factors(self) -> tuple[float, float]:
+        """a and b of C = a M + b K, of the structure without attachments."""
         damping = self.damping
         if damping is None:
-            return np.zeros(len(values))
-        if isinstance(damping, Modal):
-            given = np.atleast_1d(np.asarray(damping.ratios))[: len(values)]
-            return 2.0 * np.concatenate([given, np.full(len(values) - len(given), given[-1])]) * omega
+            return 0.0, 0.0
         whole = Rayleigh.from_ratios(damping.frequencies, 1.0) if isinstance(damping, RayleighRatio) else damping
         share = float(damping.ratio) if isinstance(damping, RayleighRatio) else 1.0
         assert isinstance(whole, Rayleigh)
-        return share * (float(whole.mass) + float(whole.stiffness) * np.maximum(values, 0.0))
+        return share * float(whole.mass), share * float(whole.stiffness)
+
+    def _rates_with_attachments(self, values: np.ndarray, shapes: np.ndarray) -> np.ndarray | None:
+        """2ζω where Rayleigh damping leaves out the attachments, and these have their own; None where that couples."""
+        rows, slopes, own = self.attached
+        (a, b), moved = self._rayleigh_factors(), rows @ shapes
+        modal = np.diag(a + b * values) + moved.T @ ((own - b * slopes)[:, None] * moved)
+        return np.diag(modal).copy() if uncoupled(modal, values) else None
 
     def left_out(self, shapes: np.ndarray, frequencies: np.ndarray) -> np.ndarray | None:
         """(frequencies, n, m): displacement per unit input at ω rad/s of the modes that are not in `shapes`, without

@@ -92,6 +92,17 @@ class SparseMatrices(Structure):
         columns, weights = [[self._number(place) for place in places]], [[1.0, -1.0][: len(places)]]
         return Entries(np.array(columns), np.array(weights), self.size)
 
+    def attached(self) -> tuple[Any, np.ndarray, np.ndarray]:
+        """The rows of the attachments (sparse), and their slopes and damping about rest."""
+        n, each = self.size, [self._entries(a) for a in self.attachments]
+        rows = [scipy.sparse.csr_matrix((e.weights[0], ([0] * e.columns.size, e.columns[0])), (1, n)) for e in each]
+        slopes = np.array([float(a.law.initial_stiffness()) for a in self.attachments])
+        return (
+            scipy.sparse.vstack(rows).tocsr(),
+            slopes,
+            np.array([float(a.law.initial_damping()) for a in self.attachments]),
+        )
+
     def matrices(self) -> tuple[jax.Array, jax.Array | None]:
         n = self.size
         refuse_without_memory(

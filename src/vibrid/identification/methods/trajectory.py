@@ -67,9 +67,9 @@ class TrajectoryFit(Method):
         tolerance: relative decrease of the misfit below which a descent ends; the projected gradient, relative to the
             residuals, is then below its square root.
         adjoint: whether gradients come from the adjoint of the simulation, whose cost does not grow with the number of
-            unknowns; the Jacobian is then computed twice (where it begins, and for the uncertainty) instead of at every
-            step. None does so from 100 unknowns, where the simulation can be run backwards. Multiple shooting does not
-            use it.
+            unknowns; the Jacobian is then computed seldom (where it begins, after many gradients, and for the
+            uncertainty) instead of at every step. None does so from 100 unknowns, where the simulation can be run
+            backwards. Multiple shooting does not use it.
     """
 
     starts: int = eqx.field(static=True, default=1)
