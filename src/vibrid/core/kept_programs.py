@@ -38,6 +38,8 @@ KNOWN = {"vibrid", "jax", "jaxlib", "numpy", "equinox", "ml_dtypes"}
 _PLAIN = {"builtins", "collections", "functools", "pathlib", "copyreg", "_codecs", "operator", "enum"}
 _LIBRARIES = ("jax", "jaxlib", "numpy", "equinox", "scipy")
 
+_DEVICE = "jax_default_device"
+
 keeps = True
 """Off where code is changed while it runs, as tests do."""
 
@@ -104,7 +106,7 @@ def named(function: Callable[..., Any], leaves: Sequence[Any], tree: Any, way: s
 def settings() -> tuple[Any, ...]:
     """All that a program depends on beside its function and its arguments."""
     theirs = sorted((name, str(value)) for name, value in jax.config.values.items() if "cache" not in name)
-    theirs.append(("device", str(jax.config.jax_default_device)))
+    theirs.append((_DEVICE, str(getattr(jax.config, _DEVICE))))
     flags = os.environ.get("XLA_FLAGS", ""), os.environ.get("VIBRID_NATIVE", ""), loops.whole
     return sources(), tuple(theirs), flags, jax.device_count()
 
