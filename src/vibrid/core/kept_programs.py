@@ -17,7 +17,6 @@ import os
 import pickle
 import platform
 import sys
-import types
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -35,7 +34,7 @@ MOST = 400
 """Programs that are kept; those not used for longest go first."""
 KNOWN = {"vibrid", "jax", "jaxlib", "numpy", "equinox", "ml_dtypes"}
 """Packages whose classes and functions a name may hold: their code is in the fingerprint."""
-_PLAIN = {"builtins", "collections", "functools", "pathlib", "copyreg", "_codecs", "operator", "enum"}
+_PLAIN = {"builtins", "collections", "functools", "pathlib", "copyreg", "_codecs", "operator", "enum", "types", "abc"}
 _LIBRARIES = ("jax", "jaxlib", "numpy", "equinox", "scipy")
 
 _DEVICE = "jax_default_device"
@@ -67,10 +66,13 @@ class _Namer(pickle.Pickler):
         return "set", *sorted(map(repr, obj))  # their order is another one in every process
 
     def reducer_override(self, obj: Any) -> Any:
-        if isinstance(obj, type | types.FunctionType | types.BuiltinFunctionType):
-            package = (obj.__module__ or "").partition(".")[0]
-            if package not in KNOWN | _PLAIN or "<" in obj.__qualname__:
-                raise Unnamed(f"{obj.__module__}.{obj.__qualname__}")
+        for named in (type(obj), obj):  # classes, functions, and what stands for a function, as `jax.jit` makes it
+            place = getattr(named, "__qualname__", None)
+            if place is None:
+                continue
+            package = str(getattr(named, "__module__", None)).partition(".")[0]
+            if package not in KNOWN | _PLAIN or "<" in place:
+                raise Unnamed(place)
         return NotImplemented
 
 
