@@ -322,13 +322,14 @@ def curves(repeats: int) -> list[dict]:
 def draw(rows: dict[str, dict]) -> None:
     import matplotlib.pyplot as plt
 
-    plt.rcParams["svg.hashsalt"] = "vibrid"
+    plt.rcParams.update({"svg.hashsalt": "vibrid", "svg.fonttype": "none"})
     figure, axes = plt.subplots(2, 3, figsize=(9, 5), sharex="col", constrained_layout=True)
     for column, (kind, row) in zip(axes.T, rows.items(), strict=True):
         for ax, part, label in zip(column, ("step_us", "memory_gib"), ("µs a step", "GiB"), strict=True):
             ax.loglog([int(n) for n in row["details"]], [own[part] for own in row["details"].values()], "o-")
             ax.set(ylabel=label)
-            ax.grid(visible=True, which="both", alpha=0.3)
+            ax.grid(visible=True, alpha=0.3)
+            ax.minorticks_off()
         column[1].set(xlabel=kind)
     figure.savefig(FOLDER / "results" / "speed.svg", metadata={"Date": None})
 

@@ -7,6 +7,7 @@ and s of a fit.
 import inspect
 import json
 import time
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -69,7 +70,7 @@ def example() -> float:
     quake = vb.synthetic_motion(key=4, duration=20.0, rate=100.0, pga=4.0)
     truth = vb.simulate(building.replace({"storeys[0].stiffness": 26e6}), quake)
     data = truth.measure(vb.Sensors(acceleration=[0, 1, 2]), noise=0.05, key=0)
-    none = {"checks": "none"} if "checks" in inspect.signature(vb.identify).parameters else {}
+    none: dict[str, Any] = {"checks": "none"} if "checks" in inspect.signature(vb.identify).parameters else {}
     return least(lambda: vb.identify(building, data, unknown=["storeys[*].stiffness"], **none).free)
 
 

@@ -136,6 +136,7 @@ def test_what_may_change_unseen_has_no_name(folder, monkeypatch):
     """Classes and functions of others, and functions without a place."""
     assert name_of(building(Own), "") is None
     assert name_of(building(), lambda x: x) is None
+    assert name_of(building(), jax.jit(cubic)) is None
     assert name_of(building(), "", function=lambda *a: a) is None
     assert name_of(building(), "", function=name_of) is None
     monkeypatch.setattr(kept_programs, "cache_folder", lambda: None)

@@ -17,7 +17,6 @@ import os
 import pickle
 import platform
 import sys
-import types
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -35,8 +34,10 @@ MOST = 400
 """Programs that are kept; those not used for longest go first."""
 KNOWN = {"vibrid", "jax", "jaxlib", "numpy", "equinox", "ml_dtypes"}
 """Packages whose classes and functions a name may hold: their code is in the fingerprint."""
-_PLAIN = {"builtins", "collections", "functools", "pathlib", "copyreg", "_codecs", "operator", "enum"}
+_PLAIN = {"builtins", "collections", "functools", "pathlib", "copyreg", "_codecs", "operator", "enum", "types", "abc"}
 _LIBRARIES = ("jax", "jaxlib", "numpy", "equinox", "scipy")
+
+_DEVICE = "jax_default_device"
 
 keeps = True
 """Off where code is changed while it runs, as tests do."""
@@ -65,10 +66,13 @@ class _Namer(pickle.Pickler):
         return "set", *sorted(map(repr, obj))  # their order is another one in every process
 
     def reducer_override(self, obj: Any) -> Any:
-        if isinstance(obj, type | types.FunctionType | types.BuiltinFunctionType):
-            package = (obj.__module__ or "").partition(".")[0]
-            if package not in KNOWN | _PLAIN or "<" in obj.__qualname__:
-                raise Unnamed(f"{obj.__module__}.{obj.__qualname__}")
+        for named in (type(obj), obj):  # classes, functions, and what stands for a function, as `jax.jit` makes it
+            place = getattr(named, "__qualname__", None)
+            if place is None:
+                continue
+            package = str(getattr(named, "__module__", None)).partition(".")[0]
+            if package not in KNOWN | _PLAIN or "<" in place:
+                raise Unnamed(place)
         return NotImplemented
 
 
@@ -104,7 +108,7 @@ def named(function: Callable[..., Any], leaves: Sequence[Any], tree: Any, way: s
 def settings() -> tuple[Any, ...]:
     """All that a program depends on beside its function and its arguments."""
     theirs = sorted((name, str(value)) for name, value in jax.config.values.items() if "cache" not in name)
-    theirs.append(("device", str(jax.config.jax_default_device)))
+    theirs.append((_DEVICE, str(getattr(jax.config, _DEVICE))))
     flags = os.environ.get("XLA_FLAGS", ""), os.environ.get("VIBRID_NATIVE", ""), loops.whole
     return sources(), tuple(theirs), flags, jax.device_count()
 
