@@ -101,7 +101,8 @@ class AdjointDescent:
                 since[b] = since.get(b, 0) + 1
                 if since[b] > every:
                     since[b], self.readings = 0, linearised(self.problem, here)
-                    cost, gradient, matrices[b] = self.readings.normal_equations(deviations)
+                    again, gradient, matrices[b] = self.readings.normal_equations(deviations)
+                    cost = float(again)
                 elif b in before and np.array_equal(before[b][0], here):
                     cost, gradient = before[b][2], before[b][1]
                 else:
