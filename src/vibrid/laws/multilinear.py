@@ -64,21 +64,21 @@ class Multilinear(ExcursionLaw):
             raise InputError(f"The force of the first point of {type(self).__name__} must be positive.")
 
     def first_stiffness(self) -> jax.Array:
-        return self.forces[0] / self.deformations[0] * jnp.maximum(1.0, self.negative_ratio)
+        return self._pushes()[0] / self.deformations[0] * jnp.maximum(1.0, self.negative_ratio)
 
     def first_target(self, way: jax.Array | float) -> jax.Array:
         return self.deformations[0]
 
     def envelope(self, way: jax.Array, worn: Worn) -> Polyline:
         factor = worn.strength * jnp.where(way > 0.0, 1.0, self.negative_ratio)
-        return Polyline(self._places(), factor * self.forces)
+        return Polyline(self.deformations, factor * self._pushes())
 
-    def _places(self) -> jax.Array:
-        """The deformations; NaN where an unknown has passed its neighbour, which no constructor can refuse."""
-        return jnp.where(jnp.all(jnp.diff(self.deformations) > 0.0), self.deformations, jnp.nan)
+    def _pushes(self) -> jax.Array:
+        """The forces; NaN where a deformation has passed its neighbour in a fit, which no constructor can refuse."""
+        return jnp.where(jnp.all(jnp.diff(self.deformations) > 0.0), self.forces, jnp.nan)
 
     def wear(self, own: Worn, other: Worn, unloading: jax.Array, spent: jax.Array, energy: jax.Array) -> Any:
-        x, f = self._places(), self.forces
+        x, f = self.deformations, self._pushes()
         once = 0.5 * f[0] * x[0] + Polyline(x, f).integral(x[0], x[-1])
         farthest = jnp.maximum(own.target, other.target)
         reach = jnp.where(farthest > x[0], farthest, 0.0) / x[-1]
