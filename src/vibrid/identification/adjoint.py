@@ -100,9 +100,11 @@ class AdjointDescent:
                     matrices[b] = self.readings.normal_equations(deviations)[2]
                 since[b] = since.get(b, 0) + 1
                 if since[b] > every:
-                    since[b], self.readings = 0, linearised(self.problem, here)
-                    again, gradient, matrices[b] = self.readings.normal_equations(deviations)
-                    cost = float(again)
+                    readings = linearised(self.problem, here)
+                    again, gradient, matrix = readings.normal_equations(deviations)
+                    cost, since[b] = float(again), 0
+                    if np.isfinite(matrix).all():  # not where the simulation diverges
+                        self.readings, matrices[b] = readings, matrix
                 elif b in before and np.array_equal(before[b][0], here):
                     cost, gradient = before[b][2], before[b][1]
                 else:
