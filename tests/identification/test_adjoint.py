@@ -5,7 +5,9 @@ import numpy as np
 import pytest
 
 import vibrid as vb
-from vibrid.identification.adjoint import AdjointDescent, by_adjoint, cost_and_gradient, secant
+from vibrid.core.errors import Refusal
+from vibrid.identification import adjoint
+from vibrid.identification.adjoint import AdjointDescent, cost_and_gradient, refuse_without_adjoint, secant
 from vibrid.identification.levenberg import descend, linearised
 from vibrid.identification.problem import make_problem
 
@@ -61,10 +63,16 @@ def test_the_minimum_is_that_of_the_jacobian(posed):
     np.testing.assert_allclose(found.free[0], wanted.free[0], atol=2e-4)
 
 
-def test_it_is_chosen_by_the_number_of_unknowns(posed):
-    assert not by_adjoint(posed, None)
-    assert by_adjoint(posed, True)
-    assert not by_adjoint(posed, False)
+def test_it_is_asked_for(posed, monkeypatch):
+    """A simulation that cannot be run backwards is refused with the reason."""
+    refuse_without_adjoint(posed)
+
+    def broken(*_):
+        raise ValueError("Reverse-mode differentiation does not work for while_loop.\nMore of it.")
+
+    monkeypatch.setattr(adjoint, "_cost_and_gradient", broken)
+    with pytest.raises(Refusal, match=r"run backwards \(Reverse-mode .* while_loop\.\); leave out adjoint="):
+        refuse_without_adjoint(posed)
 
 
 def test_secant_updates_stay_positive_definite():

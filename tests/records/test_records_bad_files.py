@@ -392,5 +392,5 @@ def test_a_library_that_is_missing_is_not_a_damaged_file(tmp_path, monkeypatch):
 
     (tmp_path / "motion.AT2").write_text("PEER\nmotion\nUNITS OF G\nNPTS= 2, DT= .01 SEC\n0.1 0.2\n")
     monkeypatch.setattr(PEER, "read", broken)
-    with pytest.raises(FileProblem, match="this installation cannot read it.*platformdirs.*vibrid doctor"):
+    with pytest.raises(FileProblem, match=r"this installation cannot read it.*platformdirs.*vibrid doctor"):
         read_record(tmp_path / "motion.AT2")

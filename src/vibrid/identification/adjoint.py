@@ -31,21 +31,14 @@ from vibrid.identification.levenberg import LinearReadings, linearised
 if TYPE_CHECKING:
     from vibrid.identification.problem import Problem
 
-MANY = 100
-"""Unknowns from which gradients are computed by the adjoint without being asked for."""
 _LEAST, _SHARE = 5, 10  # gradients between two Jacobians: a tenth of the unknowns
 
 
-def by_adjoint(problem: Problem, asked: bool | None) -> bool:
-    """Whether a fit uses the adjoint: on demand, or where unknowns are many and the simulation can be run backwards."""
-    if asked is None and len(problem.unknowns) < MANY:
-        return False
-    if asked is False:
-        return False
+def refuse_without_adjoint(problem: Problem) -> None:
+    """Refuse a simulation that cannot be run backwards."""
     reason = _why_not(problem)
-    if reason and asked:
+    if reason:
         raise Refusal(f"This simulation cannot be run backwards ({reason}); leave out adjoint=.")
-    return not reason
 
 
 def _why_not(problem: Problem) -> str:
