@@ -68,8 +68,8 @@ class TrajectoryFit(Method):
             residuals, is then below its square root.
         adjoint: whether gradients come from the adjoint of the simulation, whose cost does not grow with the number of
             unknowns; the Jacobian is then computed seldom (where it begins, after many gradients, and for the
-            uncertainty) instead of at every step. It takes more steps, and may not converge where the Jacobian does; the
-            result says so. Multiple shooting does not use it.
+            uncertainty) instead of at every step. It takes more steps, and may not converge where the Jacobian does;
+            the result says so. Multiple shooting does not use it.
     """
 
     starts: int = eqx.field(static=True, default=1)
