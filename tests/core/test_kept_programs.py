@@ -13,6 +13,7 @@ import pytest
 
 import vibrid as vb
 from vibrid.core import kept_programs
+from vibrid.core.files import is_trusted
 from vibrid.core.native import compiled
 from vibrid.simulation.simulate import _run
 from vibrid.structures.modes import _about_rest
@@ -86,6 +87,18 @@ def test_a_program_is_found_again_by_another_call(folder, monkeypatch):
         file.write_bytes(damaged)
         np.testing.assert_array_equal(matrices(building())[2], first[2])
         assert kept_programs.kept(file.stem, lambda code: True) is not None
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="no owners of files")
+def test_what_others_may_write_is_not_executed(folder, monkeypatch):
+    matrices(building())
+    (file,) = (folder / "programs").iterdir()
+    assert kept_programs.kept(file.stem, lambda code: True) is not None
+    file.chmod(0o666)
+    assert kept_programs.kept(file.stem, lambda code: True) is None
+    file.chmod(0o644)
+    monkeypatch.setattr(os, "geteuid", lambda: os.stat(file).st_uid + 1)
+    assert is_trusted(file) == (os.stat(file).st_uid == 0)  # the administrator's are trusted
 
 
 def test_a_program_with_a_native_loop_needs_its_machine_code(folder):

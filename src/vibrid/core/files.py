@@ -26,6 +26,17 @@ _NO_SYNC = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP}
 _STREAMS = ("/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/")
 
 
+def is_trusted(path: str | PathLike[str]) -> bool:
+    """Whether a file is this user's own and not open to everybody's writing: what is executed must be.
+
+    Only where the system knows owners; elsewhere the folders of a user are closed to others.
+    """
+    if not hasattr(os, "geteuid"):
+        return True
+    about = os.stat(path)
+    return about.st_uid in (os.geteuid(), 0) and not about.st_mode & stat.S_IWOTH
+
+
 @contextlib.contextmanager
 def whole_file(path: str | PathLike[str]) -> Iterator[BinaryIO]:
     """A stream of bytes; its content becomes the file `path` when the block ends without an error.

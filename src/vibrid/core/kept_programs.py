@@ -27,8 +27,8 @@ import numpy as np
 
 from vibrid.core import loops
 from vibrid.core.errors import VibridError
-from vibrid.core.files import make_folder, whole_file
-from vibrid.core.precision import cache_folder
+from vibrid.core.files import is_trusted, make_folder, whole_file
+from vibrid.core.precision import cache_folder, processor
 
 MOST = 400
 """Programs that are kept; those not used for longest go first."""
@@ -123,7 +123,7 @@ def sources() -> str:
             if file.endswith(".py"):
                 told = os.stat(os.path.join(place, file))
                 found.append((os.path.relpath(os.path.join(place, file), folder), told.st_size, told.st_mtime_ns))
-    versions = [sys.version, platform.platform(), *(version(name) for name in _LIBRARIES), _llvm()]
+    versions = [sys.version, platform.platform(), processor(), *(version(name) for name in _LIBRARIES), _llvm()]
     return hashlib.sha256(repr((found, versions)).encode()).hexdigest()
 
 
@@ -134,7 +134,8 @@ def _llvm() -> str:
 
 
 def kept(name: str | None, known: Callable[[str], bool]) -> Callable[..., Any] | None:
-    """The program of that name; None where it is not there, is damaged, or needs machine code that is not there.
+    """The program of that name; None where it is not there, is damaged, was written by somebody else, or needs machine
+    code that is not there.
 
     known: makes machine code known to XLA by its name, and tells whether it is there.
     """
@@ -144,7 +145,7 @@ def kept(name: str | None, known: Callable[[str], bool]) -> Callable[..., Any] |
     from jax.experimental.serialize_executable import deserialize_and_load
 
     try:
-        content = file.read_bytes()
+        content = file.read_bytes() if is_trusted(file) else b""
         if hashlib.sha256(content[32:]).digest() != content[:32]:
             return None
         codes, payload, count, example = pickle.loads(content[32:])

@@ -15,7 +15,7 @@ from typing import Any
 import jax
 
 from vibrid.core.errors import VibridError
-from vibrid.core.files import make_folder, whole_file
+from vibrid.core.files import is_trusted, make_folder, whole_file
 from vibrid.core.native.scalars import NotNative
 from vibrid.core.precision import cache_folder, processor
 
@@ -146,7 +146,7 @@ def _on_disk(file: Path | None) -> bytes | None:
     if file is None:
         return None
     try:
-        kept = file.read_bytes()
+        kept = file.read_bytes() if is_trusted(file) else b""
     except OSError:
         return None
     return kept[32:] if hashlib.sha256(kept[32:]).digest() == kept[:32] else None
