@@ -32,7 +32,8 @@ def fake_fit(case, values) -> SimpleNamespace:
     traces = np.stack([0.5 * values, values])
     return SimpleNamespace(
         history={"seeds": values, "traces": traces, "trace_time": np.array([5.0, 10.0])}, problem=start,
-        convergence={"iterations": [1000]}, seconds=1.0, estimate=values.mean(axis=0),
+        convergence={"iterations": [1000]}, settings={"iterations": 1000, "seeds": 2}, seconds=1.0,
+        estimate=values.mean(axis=0),
     )  # fmt: skip
 
 

@@ -47,7 +47,7 @@ class Unnamed(Exception):
     """Something in the arguments may change without a sign of it."""
 
 
-class Shape(NamedTuple):
+class ArrayShape(NamedTuple):
     """An array in the arguments: its numbers do not matter."""
 
     shape: tuple[int, ...]
@@ -90,7 +90,7 @@ def named(function: Callable[..., Any], leaves: Sequence[Any], tree: Any, way: s
     if own[0].partition(".")[0] != "vibrid" or "<" in own[1]:
         return None
     shapes = [
-        Shape(np.shape(a), str(a.dtype), bool(getattr(a, "weak_type", False)))
+        ArrayShape(np.shape(a), str(a.dtype), bool(getattr(a, "weak_type", False)))
         if isinstance(a, jax.Array | np.ndarray | np.generic)
         else a
         for a in leaves
