@@ -15,6 +15,7 @@ from vibrid.papers.public.black_box.narx import arx
 from vibrid.papers.public.black_box.series import Budget, DrivenSeries, TrainedBox, monomials, products
 
 _STABLE = 0.995  # largest modulus of a pole at the beginning
+_LARGEST = 20.0  # deviations: a free run beyond them at the beginning has nonlinear terms that are too large
 
 
 class PolynomialStateSpace:
@@ -30,9 +31,13 @@ class PolynomialStateSpace:
         return {k: jnp.asarray(v) for k, v in {"A": a, "B": b, "C": c, "D": np.asarray(d), "E": e}.items()}
 
     def train(self, setting: dict[str, Any], series: DrivenSeries, seed: int, budget: Budget) -> TrainedBox:
-        start, unravel = ravel_pytree(self.parameters(setting, series, seed))
+        begun = self.parameters(setting, series, seed)
         u, wanted = jnp.asarray(series.u), jnp.asarray(series.y[series.washout : series.known])
         seen = u[: series.known]
+        along = jax.jit(lambda parameters: _along(setting, parameters, seen))
+        while begun["E"].size and not float(jnp.max(jnp.abs(along(begun)))) < _LARGEST:  # NaN too
+            begun["E"] = 0.1 * begun["E"]
+        start, unravel = ravel_pytree(begun)
 
         def left(vector):
             return _along(setting, unravel(vector), seen)[series.washout :] - wanted
