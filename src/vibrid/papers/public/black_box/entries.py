@@ -37,11 +37,6 @@ BENCHMARK = Benchmark(
     not_run=(
         "published programs of polynomial state spaces and of dynoNet, which take hours of tuning: their published "
         "scores stand at the benchmark bouc-wen. Here every method has the same budget.",
-        "a polynomial state space that begins as the published one does, from the best linear approximation alone: "
-        "here a seed draws small nonlinear terms, with most seeds the derivatives of the free run of the training "
-        "overflow and the descent ends at once, and those that were trained diverge in a test part. Its row tells of "
-        "this start, not of the method, with which 1.87e-5 m were published on the multisine (2.8 % of its "
-        "displacement).",
     ),
 )
 
