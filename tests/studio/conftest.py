@@ -113,6 +113,20 @@ def studio(tmp_path_factory):
     running.stop()
 
 
+@pytest.fixture(scope="module")
+def browser():
+    """Headless Chromium; a test that asks for it is skipped where there is none."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("there is no Chromium on the PATH")
+    with sync_api.sync_playwright() as playwright:
+        options = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking"]
+        opened = playwright.chromium.launch(executable_path=chromium, args=options)
+        yield opened
+        opened.close()
+
+
 def messy_csv() -> str:
     """A logger's table: two floors, one in g; three components of the ground; a gap, a dead channel, decimal commas."""
     building = vb.ShearBuilding(
