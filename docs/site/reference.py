@@ -206,11 +206,10 @@ def python_names() -> Iterator[str]:
 
 def commands() -> Iterator[str]:
     """Every command with its arguments and options, as `--help` has them."""
-    import typer
+    from vibrid.commands.by_name import COMMANDS, loaded
 
-    from vibrid.cli import app
-
-    yield from _command("vibrid", typer.main.get_command(app))
+    for name in sorted(COMMANDS):
+        yield from _command(f"vibrid {name}", loaded(name))
 
 
 def _command(name: str, command) -> Iterator[str]:

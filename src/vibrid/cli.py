@@ -11,41 +11,15 @@ import warnings
 from typing import Annotated
 
 import typer
-from typer.core import TyperGroup
 
-from vibrid.commands import (
-    benchmark,
-    bridge,
-    check,
-    cyclic,
-    demo,
-    doctor,
-    hybrid,
-    identify,
-    init,
-    loads,
-    modal,
-    motions,
-    new,
-    online,
-    plugins,
-    predict,
-    records,
-    reproduce,
-    schema,
-    simulate,
-    studio,
-    study,
-    track,
-)
+from vibrid.commands.by_name import Commands
 from vibrid.commands.delivery import discard_stdout
-from vibrid.commands.options import JsonMayNameAFile
 from vibrid.commands.plain_words import use_plain_words
 from vibrid.core.interrupts import Terminated, spoken, stop_requested
 from vibrid.core.version import __version__
 
 
-class Front(TyperGroup):
+class Front(Commands):
     """Runs commands and turns errors into messages. Exit codes: 1 for a refusal or a fault, 130 for Ctrl-C, 143 for a
     request to terminate. What a terminal cannot show is written in plain words."""
 
@@ -107,34 +81,6 @@ Version = Annotated[bool, typer.Option("--version", callback=_version, is_eager=
 @app.callback()
 def _options(version: Version = False) -> None:
     pass
-
-
-app.command("demo")(demo.demo)
-app.command("init")(init.init)
-app.command("simulate")(simulate.simulate)
-app.command("check")(check.check)
-app.command("identify", cls=JsonMayNameAFile)(identify.identify)
-app.command("online")(online.online)
-app.command("compare")(identify.compare)
-app.command("predict")(predict.predict)
-app.command("loads")(loads.loads)
-app.add_typer(bridge.import_group, name="import")
-app.add_typer(bridge.export_group, name="export")
-app.command("cyclic")(cyclic.cyclic)
-app.command("modal")(modal.modal)
-app.command("track")(track.track)
-app.command("spectrum")(records.spectrum)
-app.add_typer(records.record, name="record")
-app.add_typer(motions.motions, name="motions")
-app.add_typer(hybrid.hybrid, name="hybrid")
-app.add_typer(study.study, name="study")
-app.command("studio")(studio.studio)
-app.command("reproduce")(reproduce.reproduce)
-app.command("benchmark")(benchmark.benchmark)
-app.command("schema")(schema.schema)
-app.command("new")(new.new)
-app.add_typer(plugins.plugins, name="plugins")
-app.command("doctor")(doctor.doctor)
 
 
 def _stopped(problem: KeyboardInterrupt) -> int:

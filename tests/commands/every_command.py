@@ -3,6 +3,8 @@
 import typer.main
 
 from vibrid.cli import app
+from vibrid.commands import by_name
+from vibrid.commands.by_name import loaded
 
 
 def walk(command, path=()):
@@ -15,4 +17,4 @@ def walk(command, path=()):
 
 
 ROOT = typer.main.get_command(app)
-COMMANDS = dict(walk(ROOT))
+COMMANDS = {words: command for name in by_name.COMMANDS for words, command in walk(loaded(name), (name,))}
