@@ -11,9 +11,13 @@ import trust
 import vibrid as vb
 from vibrid.core.findings import KNOWN, ODD, WRONG
 from vibrid.core.progress import SILENT
+from vibrid.identification.checks import run
 from vibrid.identification.checks.covariance import _long_run
 from vibrid.identification.checks.noise import noise_model
 from vibrid.identification.checks.numbers import checked_numbers
+from vibrid.identification.diagnostics import channel_fits
+from vibrid.identification.problem import predict
+from vibrid.report.checks import checks_section
 
 
 def modelled(made: np.ndarray, predicted: np.ndarray | None = None):
@@ -159,6 +163,45 @@ def test_a_method_whose_answer_cannot_be_moved_is_called_again_with_the_step_tha
     (refined,) = (f for f in chosen.checks if f.name == "time step")
     assert refined.verdict == KNOWN and refined.numbers["substeps"] == chosen.problem.substeps >= 2
     assert np.abs((chosen.estimate - case.true) / chosen.deviation).max() < 3.5
+
+
+class Astray(vb.TrajectoryFit):
+    """Its descent ends where the storeys are far too stiff if the step is long."""
+
+    def solve(self, problem, key=0, progress=SILENT):
+        fit = super().solve(problem, key, progress)
+        if problem.substeps > 1:
+            return fit
+        free = fit.free + np.array([1.9, 1.9, 0.4, 0.4, 0.4])
+        predictions = [np.asarray(predict(problem, free, i)) for i in range(len(problem.data))]
+        return fit.replace(free=free, predictions=predictions, fits=channel_fits(problem, predictions))
+
+
+def test_a_descent_that_a_long_step_led_astray_is_begun_again_with_shorter_ones():
+    case = trust.stiff_case(0)
+    noise = trust.white(case, np.random.default_rng(0), 0.02)
+    first = fitted(case, noise, method=Astray(), checks="none")
+    (said,) = checked_numbers(first, ("substeps",)).checks
+    assert said.verdict == ODD and said.numbers["substeps"] >= 2 and not first.model_fits
+    assert checked_numbers(first).checks == ()  # the caller gave the step
+    chosen = fitted(case, noise, method=Astray())
+    (refined,) = (f for f in chosen.checks if f.name == "time step")
+    assert chosen.model_fits and refined.verdict == KNOWN
+    assert refined.numbers["substeps"] == chosen.problem.substeps >= said.numbers["substeps"]
+    assert np.abs((chosen.estimate - case.true) / chosen.deviation).max() < 3.5
+
+
+def test_a_slow_model_is_judged_and_its_time_step_refined(monkeypatch):
+    monkeypatch.setattr(run, "MOST_STATES", 1)
+    case = trust.stiff_case(0)
+    fit = fitted(case, trust.white(case, np.random.default_rng(0), 0.02))
+    (told,) = (finding for finding in fit.checks if finding.name == "time step")
+    assert told.verdict == KNOWN and fit.problem.substeps >= 2
+    assert fit.model_fits and fit.convergence["checks"] == run.AND_STEP
+    assert all(channel.depends is False for channel in fit.fits)
+    assert np.abs((fit.estimate - case.true) / fit.deviation).max() < 3.5
+    asked = {row.split("<td>")[1]: "not asked" in row for row in str(checks_section(fit)).split("<tr>")[2:]}
+    assert not asked["Is the time step short enough?</td>"] and asked["Is damping right in every mode?</td>"]
 
 
 class Interrupted(Samples):

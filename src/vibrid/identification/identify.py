@@ -9,11 +9,12 @@ from typing import Any
 
 from vibrid.core.arguments import Seed, checked
 from vibrid.core.errors import InputError, Refusal
+from vibrid.core.findings import Finding
 from vibrid.core.linalg import one_blas_thread
 from vibrid.core.progress import SILENT, Progress
 from vibrid.identification.auto_start import PROPOSAL, check_start, solve_from_data
 from vibrid.identification.checks.run import checked_result
-from vibrid.identification.checks.time_step import refined, steps_needed
+from vibrid.identification.checks.time_step import STEP, refined, steps_needed
 from vibrid.identification.first_step import first_steps
 from vibrid.identification.method import Method, MethodChoice, as_method, refuse_impossible
 from vibrid.identification.methods.modal_fit import ModalFit
@@ -128,9 +129,8 @@ def identify(
                 steps = steps_needed(fit)
                 again = method.solve(_finer(problem, fit, steps), key, progress) if steps else fit
                 if steps and not again.cut_short:  # else the whole answer stays, with what it says of its steps
-                    again = checked_result(again, records, progress)
-                    again = again.replace(started_from=fit.started_from)
-                    fit = again.replace(checks=(*again.checks, refined(steps, problem.substeps)))
+                    again = checked_result(again, records, progress, open_).replace(started_from=fit.started_from)
+                    fit = again.replace(checks=(*again.checks, *_refined_once(again, problem.substeps)))
         if start == "given" and isinstance(method, TrajectoryFit) and not fit.cut_short and went_astray(fit):
             fit = fit.replace(warnings=(*fit.warnings, PROPOSAL))
     files = tuple(dict.fromkeys(file for r in records for file in r.files))
@@ -141,6 +141,12 @@ def _finer(problem: Problem, fit: Identification, steps: int) -> Problem:
     """The problem with other steps per sample, and the first guess from which an answer came."""
     unknowns = dataclasses.replace(problem.unknowns, start=fit.problem.unknowns.start)
     return dataclasses.replace(problem, unknowns=unknowns).integrated(substeps=steps)
+
+
+def _refined_once(fit: Identification, first: int) -> list[Finding]:
+    """That the step was refined, where the checks of the second answer do not say it of a finer one."""
+    said = any(finding.name == STEP for finding in fit.checks)
+    return [] if said else [refined(fit.problem.substeps, first)]
 
 
 def _refuse_for_modes(**given: Any) -> None:

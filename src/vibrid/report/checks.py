@@ -8,7 +8,8 @@ from vibrid.identification.checks.consistency import FILTERS
 from vibrid.identification.checks.input_noise import applies
 from vibrid.identification.checks.laws import is_tested, possible_bias
 from vibrid.identification.checks.recorded import NAMES
-from vibrid.identification.checks.run import NOT_SOUGHT, RECORDED
+from vibrid.identification.checks.run import AND_STEP, NOT_SOUGHT, RECORDED
+from vibrid.identification.checks.time_step import STEP
 from vibrid.identification.checks.twins import starts_of
 from vibrid.identification.diagnostics import verdict
 from vibrid.identification.result import Identification
@@ -21,7 +22,7 @@ QUESTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
       "resampled")),
     ("Is the measured excitation free of noise that matters?", ("input noise",)),
     ("Is there another answer that explains the readings as well?", ("another answer",)),
-    ("Is the time step short enough?", ("time step",)),
+    ("Is the time step short enough?", (STEP,)),
     ("Is the excitation right between its samples?", ("hold",)),
     ("Is the noise as the intervals assume, or counted in them?",
      ("memory", "growing", "bursts", "outliers", "shared")),
@@ -35,7 +36,7 @@ _MEANING = {WRONG: badge(False, no="to be cured"), ODD: badge(False, no="worth a
 
 def checks_section(fit: Identification) -> Html:
     """One row for every question, with what was found."""
-    if fit.convergence.get("checks") not in ("all", RECORDED):
+    if fit.convergence.get("checks") not in ("all", AND_STEP, RECORDED):
         return Html(paragraph("This result was not checked: its intervals assume that model, time step and noise are "
                               "right."))  # fmt: skip
     rows, told = [], {name for _, names in QUESTIONS for name in names}
@@ -64,10 +65,10 @@ def _unseen_in_words(unseen: dict[str, float]) -> str:
 
 def _asked(fit: Identification) -> dict[str, bool]:
     """Whether a question was asked, by the first name of its findings."""
-    if fit.convergence["checks"] == RECORDED:
-        return {names[0]: names == NAMES for _, names in QUESTIONS}
-    recorded = any(f.verdict == WRONG and f.name in NAMES for f in fit.checks)  # whose consequences are not sought
     numbers = any(f.depends is not None for f in fit.fits)  # time step and noise: of results of least squares
+    if fit.convergence["checks"] in (AND_STEP, RECORDED):
+        return {names[0]: names == NAMES or (numbers and names == (STEP,)) for _, names in QUESTIONS}
+    recorded = any(f.verdict == WRONG and f.name in NAMES for f in fit.checks)  # whose consequences are not sought
     misfit = not verdict(fit.fits)[0]
     return {
         "unit": misfit and not recorded and NOT_SOUGHT not in fit.warnings,

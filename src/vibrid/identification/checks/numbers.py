@@ -13,7 +13,13 @@ from vibrid.identification.checks.again import distance_to_minimum, is_minimum, 
 from vibrid.identification.checks.covariance import normal_equations, robust_covariance
 from vibrid.identification.checks.dependence import noise_at, tested_fits
 from vibrid.identification.checks.noise import NoiseModel
-from vibrid.identification.checks.time_step import check_hold, check_time_step, plain_noise, with_steps_needed
+from vibrid.identification.checks.time_step import (
+    check_hold,
+    check_time_step,
+    plain_noise,
+    step_of_misfit,
+    with_steps_needed,
+)
 from vibrid.identification.checks.work import around, keep_around
 from vibrid.identification.conclude import covariance_of
 from vibrid.identification.diagnostics import LOWER_LIMIT, verdict
@@ -47,9 +53,7 @@ def checked_numbers(fit: Identification, may_change: Collection[str] = ()) -> Id
     changed: an error of the time step, or of the input between samples, is told, and the steps that it takes where the
     caller left them open: `identify` then calls the method again. Noise that it does not count is told.
     """
-    size = sum(d.readings.size for d in fit.problem.data) * len(fit.names)
-    modelled = "input_noise" in fit.convergence  # the noise is what the method says
-    if fit.free_covariance is None or not len(fit.names) or size > MOST_NUMBERS or modelled:
+    if not _has_derivatives(fit):
         return fit
     here = around(fit)
     is_least_squares = fit.samples is None and is_minimum(fit, here)
@@ -61,7 +65,8 @@ def checked_numbers(fit: Identification, may_change: Collection[str] = ()) -> Id
     elif not is_least_squares:
         fit = _by_whiteness(fit)
     if not (is_least_squares or verdict(fit.fits)[0]):
-        return fit
+        led_astray = "substeps" in may_change and _is_descent(fit)
+        return fit.replace(checks=(*fit.checks, *step_of_misfit(fit))) if led_astray else fit
     movable_by = may_change if is_least_squares else ()
     fit, here, step = check_time_step(fit, here, "substeps" in movable_by)
     fit, here, hold = check_hold(fit, here, noise_at(here), "hold" in movable_by)
@@ -74,9 +79,35 @@ def checked_numbers(fit: Identification, may_change: Collection[str] = ()) -> Id
     return fit.replace(checks=(*fit.checks, *step, *hold, *noise))
 
 
+def checked_step(fit: Identification, may_change: Collection[str] = ()) -> Identification:
+    """Of `checked_numbers` what takes few simulations, for a slow model: a time step that is fine enough, and whether
+    the model fits. A result that is not the least squares of its readings stays as it is."""
+    if fit.samples is not None or not _has_derivatives(fit):
+        return fit
+    here = around(fit)
+    if not is_minimum(fit, here) or max(f.relative for f in fit.fits) < EXACT:
+        return fit
+    fit, here, step = check_time_step(fit, here, "substeps" in may_change)
+    keep_around(here)
+    fit = _judged(fit, here)
+    return fit.replace(checks=(*fit.checks, *step))
+
+
+def _has_derivatives(fit: Identification) -> bool:
+    """Whether the derivatives of the readings say what its numbers mean, and can be kept in memory."""
+    size = sum(d.readings.size for d in fit.problem.data) * len(fit.names)
+    modelled = "input_noise" in fit.convergence  # the noise is what the method says
+    return fit.free_covariance is not None and 0 < size <= MOST_NUMBERS and not modelled
+
+
+def _is_descent(fit: Identification) -> bool:
+    """Whether the method went down the misfit of the readings."""
+    return fit.samples is None and "projected_gradient" in fit.convergence
+
+
 def _by_whiteness(fit: Identification) -> Identification:
     """A descent whose answer is no clear minimum, with the sentence that its residuals were not tested as usual."""
-    if fit.samples is not None or "projected_gradient" not in fit.convergence:
+    if not _is_descent(fit):
         return fit  # methods that are no descents have tests of their own
     unseen = [name for name, seen in zip(fit.names, fit.limits.identifiable, strict=True) if not seen]
     why = f", because the data do not identify {', '.join(unseen[:4])}" if unseen else ""

@@ -16,7 +16,7 @@ from vibrid.identification.checks.damping import damping_of_modes
 from vibrid.identification.checks.input_noise import noise_of_inputs
 from vibrid.identification.checks.instruments import exchanged_channels, instrument_faults
 from vibrid.identification.checks.laws import missing_laws, stands_beside
-from vibrid.identification.checks.numbers import checked_numbers
+from vibrid.identification.checks.numbers import checked_numbers, checked_step
 from vibrid.identification.checks.recorded import recorded_faults
 from vibrid.identification.checks.refit import as_fitted
 from vibrid.identification.checks.resampled import allow_for_resampling
@@ -38,6 +38,9 @@ MOST_STATES = 200
 RECORDED = "recorded values"
 """What `convergence["checks"]` says of a result of which only the recorded values were checked."""
 
+AND_STEP = "recorded values and time step"
+"""What it says of the result of a slow model."""
+
 NOT_SOUGHT = "Faults of instruments were not looked for: that would take many times as long as this fit."
 
 
@@ -51,8 +54,9 @@ def checked_result(
     are always told; no other cause is looked for where one of them is wrong. Faults of instruments are looked for where
     the model does not fit; the damping of modes always. They are sought at the most likely values, also where a method
     answers another question: what it leaves over is its own doing. Of a result with unknown loads, which explain any
-    reading, and of a model whose simulation takes long (fibres, hundreds of degrees of freedom) only the recorded
-    values are checked. A result that was cut short is not checked. A check that fails costs no result.
+    reading, only the recorded values are checked; of a model whose simulation takes long (fibres, hundreds of degrees
+    of freedom) these, the time step and whether it fits. A result that was cut short is not checked. A check that
+    fails costs no result.
 
     may_change: what the caller left open, of "substeps" and "hold".
     """
@@ -73,9 +77,12 @@ def _checked(
     resampled = any(interpolation_error(record) for record in records)
     try:
         recorded = recorded_faults(fit.problem, fit.predictions)
-        if fit.problem.unknown_loads or _is_slow(fit):
+        if fit.problem.unknown_loads:
             return fit.replace(checks=(*recorded, *fit.checks), convergence=fit.convergence | {"checks": RECORDED})
         progress.stage("checking the result")
+        if _is_slow(fit):
+            fit = checked_step(fit, may_change)
+            return fit.replace(checks=(*recorded, *fit.checks), convergence=fit.convergence | {"checks": AND_STEP})
         with on_processor():
             fit = checked_answers(checked_filter(fit))
             least = None if _is_wrong(recorded) else most_likely(fit)

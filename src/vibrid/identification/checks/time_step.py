@@ -40,8 +40,11 @@ ALLOWED = 0.25
 CLEARLY = 1.0
 """Bias, in standard deviations of white noise, from which a finer step that explains the readings better is taken."""
 
-FINEST = 16
+FINEST = 64
 """Most steps per sample that are tried."""
+
+CHANGED = 0.01
+"""Change of a predicted reading, over its standard deviation, from which half the step matters to a misfit."""
 
 UNDECIDED = 1.0
 """Bias from which it is told that the data do not decide between two assumptions about the input."""
@@ -101,6 +104,36 @@ def with_steps_needed(fit: Identification, finding: Finding) -> Finding:
     if any(other.verdict == ODD for other in found) or finer.problem.substeps == fit.problem.substeps:
         return finding
     return replace(finding, numbers=finding.numbers | {"substeps": float(finer.problem.substeps)})
+
+
+def step_of_misfit(fit: Identification) -> list[Finding]:
+    """Where the time step may have led a descent astray: the steps per sample ("substeps") from which on the readings
+    that are predicted at its end do not change."""
+    problem, steps, first = fit.problem, fit.problem.substeps, 0.0
+    if isinstance(problem.integrator, ExactLinear) or fit.predictions is None:
+        return []
+    before, free = fit.predictions, jnp.asarray(fit.free)
+    while steps <= FINEST:
+        finer = problem.integrated(substeps=2 * steps)
+        after = [np.asarray(predict(finer, free, i)) for i in range(len(problem.data))]
+        change = max(_change(y, z) for y, z in zip(before, after, strict=True))
+        if not change > CHANGED:
+            break
+        steps, before, first = 2 * steps, after, first or change
+    if steps == problem.substeps:
+        return []
+    sentence = (
+        f"The time step is too long: half of it changes the readings that are predicted at the estimate by "
+        f"{100 * first:.2g} %. Give substeps = {steps} or more."
+    )
+    return [Finding(STEP, ODD, sentence, "", 0.0, {"substeps": float(steps)})]
+
+
+def _change(before: np.ndarray, after: np.ndarray) -> float:
+    """The largest change of a channel, (nt, ny), over its standard deviation."""
+    with np.errstate(all="ignore"):  # a simulation may diverge
+        sizes = np.maximum(np.std(after, axis=0), 1e-300)
+        return float(np.max(np.sqrt(np.mean((after - before) ** 2, axis=0)) / sizes))
 
 
 def steps_needed(fit: Identification) -> int | None:
