@@ -6,7 +6,7 @@
     python benchmarks/trust_problems.py --part ranks --share 1/2 --progress ranks-1.jsonl
     python benchmarks/trust_problems.py --part costs
 
-problems: `vb.identify` as it is, on ten problems with white noise of 3 to 5 % of each channel.
+problems: `vb.identify` as it is, on thirteen problems with white noise of 3 to 5 % of each channel.
 methods: the other methods that give intervals, on three of these problems.
 motion: methods that need the whole motion, on three problems; also how many intervals hold where nothing is called
 wrong.
@@ -35,7 +35,8 @@ import numpy as np
 from scipy.stats import chisquare
 from trust import STEP, linear_accelerations, shaking
 from trust_lines import Lines, coverage, share
-from trust_structures import GROUND, PROBLEMS, Problem, cubic_whole, problem, whole
+from trust_posed import GROUND, Problem
+from trust_structures import PROBLEMS, cubic_whole, problem, whole
 
 import vibrid as vb
 from vibrid.identification.checks import numbers, time_step

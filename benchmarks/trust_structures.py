@@ -1,15 +1,16 @@
-"""Ten structures to identify, with tests from simulators that no method uses; parameters are drawn by a seed."""
+"""Thirteen structures to identify, with tests from simulators that no method uses; parameters are drawn by a seed."""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 import scipy.integrate
 import scipy.linalg
 from trust import SAMPLES, STEP, chain, hysteretic_case, linear_accelerations, shaking
+from trust_fibres import column, fibre_frame
+from trust_posed import GROUND, Problem, random
 from trust_simulators import (
     assembled,
     bar,
@@ -23,40 +24,6 @@ from trust_simulators import (
 )
 
 import vibrid as vb
-
-GROUND = vb.Channel("ground", "ground_acceleration")
-
-
-@dataclass(frozen=True)
-class Problem:
-    """A structure to identify, what is unknown of it, and its tests without noise."""
-
-    guess: vb.structures.Structure
-    unknown: list
-    true: np.ndarray
-    sensors: vb.Sensors
-    driven: list[vb.Channel]
-    tests: list[tuple[np.ndarray, np.ndarray]]  # inputs and readings of each, (samples, channels)
-    level: float  # of the noise, over the standard deviation of a channel
-
-    def records(self, seed: int, excitation: float = 0.0) -> list[vb.Record]:
-        """The tests as measured, with white noise of the readings and, where wanted, of the excitation.
-
-        Problems draw their levels, so that no two of them have the same noise.
-        """
-        rng, found = np.random.default_rng([round(1e12 * self.level), seed]), []
-        for inputs, clean in self.tests:
-            readings = clean + self.level * clean.std(axis=0) * rng.standard_normal(clean.shape)
-            measured = inputs + excitation * inputs.std(axis=0) * rng.standard_normal(inputs.shape)
-            channels = [*self.driven, *self.sensors.channels()]
-            found.append(vb.Record(np.column_stack([measured, readings]), channels, step=STEP, name="test"))
-        return found
-
-
-def random(kind: int, seed: int) -> tuple[np.random.Generator, float]:
-    """Random numbers of one kind of problem, and its noise level."""
-    rng = np.random.default_rng([kind, 100 + seed])
-    return rng, rng.uniform(0.03, 0.05)
 
 
 def shear(seed: int) -> Problem:
@@ -327,6 +294,51 @@ def device(seed: int) -> Problem:
     return Problem(guess, unknown, true, vb.Sensors(element_force=["device"]), driven, tests, level)
 
 
+def plan(seed: int) -> Problem:
+    """Two rigid floors, shaken in x and y: stiffness of the lines along x, of both along y, the centre of mass and the
+    factors of the damping."""
+    rng, level = random(47, seed)
+    masses, rotary, centre_y = np.array([30e3, 24e3]), np.array([4.2e5, 3.0e5]), 3.6
+    centre, a, b = rng.uniform(4.5, 5.5), rng.uniform(0.3, 0.9), rng.uniform(3e-4, 8e-4)
+    along_x, left, right = rng.uniform(14e6, 26e6, 3)
+    lines = [(along_x, (0, 0), "x"), (along_x, (0, 8), "x"), (left, (0, 0), "y"), (right, (10, 0), "y")]
+
+    def moved(at: tuple[float, float], direction: str) -> np.ndarray:  # of a point, by x, y and rotation of its floor
+        return np.array([1.0, 0.0, centre_y - at[1]] if direction == "x" else [0.0, 1.0, at[0] - centre])
+
+    storeys = np.array([[1.0, 0.0], [-1.0, 1.0]])  # drifts by floors
+    one = sum(k * np.outer(moved(at, way), moved(at, way)) for k, at, way in lines)
+    stiffness = np.kron(storeys.T @ storeys, one)
+    mass = np.diag([m for floor in zip(masses, masses, rotary, strict=True) for m in floor])
+    grounds = [shaking(rng, 3.0), shaking(rng, 2.5)]
+    pushes = np.kron(np.ones(2), np.eye(3)[:2])
+    felt = sum(
+        linear_motion(mass, a * mass + b * stiffness, stiffness, -mass @ push, ground)[1] + np.outer(ground, push)
+        for push, ground in zip(pushes, grounds, strict=True)
+    )
+    read = [(1, (0, 0), "x"), (1, (10, 8), "y"), (0, (10, 8), "x"), (0, (0, 0), "y")]
+    clean = np.column_stack([felt[:, 3 * floor : 3 * floor + 3] @ moved(at, way) for floor, at, way in read])
+    guess = vb.RigidFloorBuilding(
+        masses,
+        rotary,
+        [vb.FrameLine([vb.Linear(20e6)] * 2, at, way) for _, at, way in lines],
+        centre_x=5.0,
+        centre_y=centre_y,
+        damping=vb.Rayleigh(0.6, 5e-4),
+    )
+    tied = [(f"lines[{i}].storeys[{j}].stiffness" for i in group for j in range(2)) for group in ((0, 1), (2,), (3,))]
+    unknown = [
+        vb.Unknown(list(paths), tied=True, name=name)
+        for paths, name in zip(tied, ("along x", "left", "right"), strict=True)
+    ]
+    names = [f"{('0', 'roof')[floor]}@{at[0]},{at[1]}.{way}" for floor, at, way in read]
+    driven = [vb.Channel(f"ground {way}", "ground_acceleration", direction=way) for way in "xy"]
+    true = np.array([along_x, left, right, centre, a, b])
+    sensors = vb.Sensors(absolute_acceleration=names)
+    unknown = [*unknown, "centre_x", "damping.mass", "damping.stiffness"]
+    return Problem(guess, unknown, true, sensors, driven, [(np.column_stack(grounds), clean)], level)
+
+
 PROBLEMS: dict[str, Callable[[int], Problem]] = {
     "shear building, partial sensors": shear,
     "several records": several,
@@ -338,6 +350,9 @@ PROBLEMS: dict[str, Callable[[int], Problem]] = {
     "beam": beam,
     "matrices": matrices,
     "device": device,
+    "building in plan": plan,
+    "fibre frame": fibre_frame,
+    "column test": column,
 }
 
 

@@ -65,8 +65,7 @@ def checked_numbers(fit: Identification, may_change: Collection[str] = ()) -> Id
     elif not is_least_squares:
         fit = _by_whiteness(fit)
     if not (is_least_squares or verdict(fit.fits)[0]):
-        led_astray = "substeps" in may_change and _is_descent(fit)
-        return fit.replace(checks=(*fit.checks, *step_of_misfit(fit))) if led_astray else fit
+        return _with_step_of_misfit(fit, may_change)
     movable_by = may_change if is_least_squares else ()
     fit, here, step = check_time_step(fit, here, "substeps" in movable_by)
     fit, here, hold = check_hold(fit, here, noise_at(here), "hold" in movable_by)
@@ -81,16 +80,25 @@ def checked_numbers(fit: Identification, may_change: Collection[str] = ()) -> Id
 
 def checked_step(fit: Identification, may_change: Collection[str] = ()) -> Identification:
     """Of `checked_numbers` what takes few simulations, for a slow model: a time step that is fine enough, and whether
-    the model fits. A result that is not the least squares of its readings stays as it is."""
+    the model fits. Of a result that is not the least squares of its readings only a step that led it astray is told."""
     if fit.samples is not None or not _has_derivatives(fit):
         return fit
     here = around(fit)
-    if not is_minimum(fit, here) or max(f.relative for f in fit.fits) < EXACT:
+    if max(f.relative for f in fit.fits) < EXACT:
         return fit
+    if not is_minimum(fit, here):
+        return fit if verdict(fit.fits)[0] else _with_step_of_misfit(fit, may_change)
     fit, here, step = check_time_step(fit, here, "substeps" in may_change)
     keep_around(here)
     fit = _judged(fit, here)
     return fit.replace(checks=(*fit.checks, *step))
+
+
+def _with_step_of_misfit(fit: Identification, may_change: Collection[str]) -> Identification:
+    """A result that does not fit, with what its time step has to do with that."""
+    if "substeps" not in may_change or not _is_descent(fit):
+        return fit
+    return fit.replace(checks=(*fit.checks, *step_of_misfit(fit)))
 
 
 def _has_derivatives(fit: Identification) -> bool:

@@ -107,26 +107,26 @@ def with_steps_needed(fit: Identification, finding: Finding) -> Finding:
 
 
 def step_of_misfit(fit: Identification) -> list[Finding]:
-    """Where the time step may have led a descent astray: the steps per sample ("substeps") from which on the readings
-    that are predicted at its end do not change."""
+    """Where the time step may have led a descent astray: the steps per sample ("substeps", where they are not too
+    many) from which on the readings that are predicted at its end do not change."""
     problem, steps, first = fit.problem, fit.problem.substeps, 0.0
     if isinstance(problem.integrator, ExactLinear) or fit.predictions is None:
         return []
-    before, free = fit.predictions, jnp.asarray(fit.free)
-    while steps <= FINEST:
+    before, free, settled = fit.predictions, jnp.asarray(fit.free), False
+    while steps <= FINEST and not settled:
         finer = problem.integrated(substeps=2 * steps)
         after = [np.asarray(predict(finer, free, i)) for i in range(len(problem.data))]
         change = max(_change(y, z) for y, z in zip(before, after, strict=True))
-        if not change > CHANGED:
-            break
-        steps, before, first = 2 * steps, after, first or change
+        settled = not change > CHANGED
+        if not settled:
+            steps, before, first = 2 * steps, after, first or change
     if steps == problem.substeps:
         return []
     sentence = (
         f"The time step is too long: half of it changes the readings that are predicted at the estimate by "
         f"{100 * first:.2g} %. Give substeps = {steps} or more."
     )
-    return [Finding(STEP, ODD, sentence, "", 0.0, {"substeps": float(steps)})]
+    return [Finding(STEP, ODD, sentence, "", 0.0, {"substeps": float(steps)} if settled else {})]
 
 
 def _change(before: np.ndarray, after: np.ndarray) -> float:
