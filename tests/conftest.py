@@ -2,8 +2,6 @@ import gc
 import os
 from pathlib import Path
 
-os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "1")  # most of the time here is compiling; see .ci/suite
-
 import jax
 import numpy as np
 import pytest
