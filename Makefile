@@ -1,5 +1,6 @@
 # make demo         creates .venv and runs the main job on an embedded example
-# make test         creates .venv and runs the tests
+# make test         creates .venv and runs the tests, but for those that take longest
+# make test-long    runs the tests that take longest: before a release, and after a change of what they test
 # make lint         checks rules and format of the code (ruff), and its types (basedpyright)
 # make docs         builds the site of the documentation in build/site: its pages are run, every link is checked
 # make docs-all     the same with the pages that take long
@@ -20,7 +21,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements/locked.txt
 
-.PHONY: demo test lint lock package test-compat test-matrix figures docs docs-all docs-quick docs-serve docs-offline \
+.PHONY: demo test test-long lint lock package test-compat test-matrix figures docs docs-all docs-quick docs-serve docs-offline \
   docs-check clean
 
 $(VENV)/created:
@@ -42,7 +43,10 @@ demo: $(VENV)/installed
 	@echo "The same in a browser: $(BIN)/pip install -e '.[studio]', then $(BIN)/vibrid studio (docs/studio.md)."
 
 test: $(VENV)/installed-test
-	$(BIN)/python -m pytest -n $(WORKERS)
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not long"
+
+test-long: $(VENV)/installed-test
+	$(BIN)/python -m pytest -n $(WORKERS) -m long
 
 test-compat:
 	.ci/suite lowest -m compat

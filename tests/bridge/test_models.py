@@ -231,6 +231,7 @@ def test_what_is_frozen_is_said_and_right_in_its_linear_range(name, what):
         assert apart < 1e-6 if near else apart > 0.05
 
 
+@pytest.mark.long
 def test_springs_beside_matrices_move_as_in_opensees():
     """Far past their yielding; and the same reduced to the floors, where the frame between them is stiff."""
     found = vb.from_opensees(MODELS / "isolated.py", units="kN, m, s", condense=True).structure

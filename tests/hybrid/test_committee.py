@@ -57,6 +57,7 @@ def along(model, tests=1, first=0.1 * CAPACITY):
     return np.asarray(model.along(model.start(shape[1:]), sample, setting)[0]), x, v
 
 
+@pytest.mark.long
 def test_its_force_is_the_mean(models):
     mean = mean_model(models)
     expected = np.mean([along(model)[0] for model in models], axis=0)

@@ -108,6 +108,7 @@ def test_a_law_with_constant_outputs_is_identified(histories):
     np.testing.assert_allclose(np.exp(2.0 * np.tanh(model.network.bias[0])), 2.0, rtol=0.1)
 
 
+@pytest.mark.long
 def test_networks_learn_side_by_side_and_leave_tests_out(histories):
     """Two seeds and one that never sees test 0: its error there is larger."""
     weights = np.ones((3, 3))

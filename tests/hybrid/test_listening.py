@@ -139,6 +139,7 @@ def test_the_modelled_device_takes_over_the_share_of_its_likeness():
     assert error[0] < 0.02 * CAPACITY < error[1] < error[2]
 
 
+@pytest.mark.long
 def test_a_network_is_told_the_capacity():
     """Its force is that of the same network with the capacity that was heard."""
     model = Recipe(**{**SMALL, "network": "passive", "rate": RATE}, uses_companion=False).maker(
@@ -256,6 +257,7 @@ def test_a_project_file_describes_a_listening_device(tmp_path):
     assert "'second' listens to 'first', which never slipped" in quiet.output
 
 
+@pytest.mark.long
 def test_a_network_of_one_device_that_listens_is_judged_with_care(tmp_path):
     """And a listening device reads its network from a file."""
     for uses in (True, False):
@@ -321,6 +323,7 @@ def test_the_command_writes_pairs_and_a_training_file(tmp_path):
     assert wrong.exit_code == 1 and "write a parameter and its spread" in wrong.stderr
 
 
+@pytest.mark.long
 def test_a_test_with_an_external_device_hears_the_same():
     """Step by step, as with a device in a laboratory (as C if there is a compiler, and by JAX), and in one program."""
     floors = vb.ShearBuilding([9e3, 9e3], [vb.Linear(9e6)] * 2, damping=vb.Modal(0.03))

@@ -170,6 +170,7 @@ def test_a_channel_that_is_stuck_throughout_a_record_is_not_repaired():
         without_lost_samples(problem, predictions, [finding])
 
 
+@pytest.mark.long
 def test_a_repair_leaves_lost_samples_out():
     record = damaged(clipped)
     data = record.data.copy()

@@ -69,6 +69,7 @@ def test_a_hinge_from_the_data_alone():
     assert made.calibration.nrmse < 0.01
 
 
+@pytest.mark.long
 def test_a_point_of_the_envelope_beyond_the_test():
     """The test ends at 80 mm, the second point lies at 110 mm: it is named, and the interval of the rest holds."""
     truth = vb.laws.Multilinear([0.02, 0.11], [360e3, 450e3])

@@ -230,6 +230,7 @@ def test_an_input_that_is_band_limited_between_its_samples_is_found_out():
     assert np.abs((lines.estimate - case.true) / lines.deviation).max() > 4
 
 
+@pytest.mark.long
 def test_neighbours_that_are_exchanged_are_not_taken_for_a_missing_law():
     """The misfit is small: what they measure is alike, and a law beside a storey explains a part of it."""
     case, rng = trust.linear_case(13016), np.random.default_rng([7, 13016])

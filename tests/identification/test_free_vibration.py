@@ -55,6 +55,7 @@ def test_the_reference_is_released_too():
     np.testing.assert_allclose(found.displacement[:, 0], closed_form(found.time), atol=1e-12)
 
 
+@pytest.mark.long
 def test_stiffness_and_damping_from_a_release_that_is_known():
     fit = vb.identify(GUESS, measured(), LAW, initial=RELEASED)
     np.testing.assert_allclose(fit.estimate, [STIFFNESS, DAMPING], rtol=3e-3)

@@ -71,6 +71,7 @@ def test_regression_respects_bounds():
     assert any("is at its bound" in w for w in fit.warnings)
 
 
+@pytest.mark.long
 def test_sparse_regression_drops_what_carries_no_force():
     candidates = vb.ShearBuilding(
         masses=[1.0, 0.8],

@@ -263,6 +263,7 @@ def test_a_hysteretic_storey_with_an_unknown_load():
     assert found.error(0.5 * load(TIME[:200]))[0] < 5.0
 
 
+@pytest.mark.long
 def test_a_load_that_crosses_a_beam():
     beam = vb.Beam(
         np.linspace(0, 8, 5), modulus=3e10, area=0.2, inertia=2e-3, density=2500.0, damping=vb.Modal([0.03]),
@@ -306,6 +307,7 @@ def test_the_online_filter_ends_where_the_smoother_ends():
         LoadFilter(CHAIN, SENSORS, "2", STEP, innovation=3.0)
 
 
+@pytest.mark.long
 def test_sensors_are_placed_for_what_loads_do_not_explain():
     candidates = vb.Sensors(acceleration=[0, 1, 2], displacement=[0, 1, 2])
     expected = vb.Record(load(TIME), [vb.Channel("load", "load", "N", "2")], step=STEP, name="expected")

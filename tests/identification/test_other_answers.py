@@ -56,6 +56,7 @@ def test_a_second_answer_is_found_told_and_saved(tmp_path):
     assert again[0].log_likelihood == other.log_likelihood
 
 
+@pytest.mark.long
 def test_two_sensors_at_one_place_are_one_place():
     stiffness = np.array([30e6, 10e6])
     data = record(stiffness, [1], 0.002 * stiffness)
@@ -76,6 +77,7 @@ def test_other_methods_tell_it_too():
     assert all(any(np.abs(k / f - 1).max() < 0.05 for f in found) for k in known)
 
 
+@pytest.mark.long
 def test_a_sensor_that_decides_leaves_one_answer():
     stiffness = np.array([30e6, 10e6])
     data = record(stiffness, [0], 0.002 * stiffness)
@@ -99,6 +101,7 @@ def test_a_better_answer_is_taken():
     assert fit.estimate == pytest.approx([30e6, 10e6, 6e4], rel=0.02)
 
 
+@pytest.mark.long
 def test_the_posterior_has_both_answers():
     pytest.importorskip("blackjax")
     fit = roof_alone(vb.Bayes(draws=40, warmup=60))
@@ -152,6 +155,7 @@ def test_devices_in_parallel_can_be_exchanged():
     assert "would decide" not in finding.sentence
 
 
+@pytest.mark.long
 def test_an_answer_that_only_hysteresis_shows_is_found():
     """A chain between two walls with a device beside either, seen in its middle: left and right can be exchanged."""
 
@@ -240,6 +244,7 @@ def test_few_starts_in_hidden_unknowns(monkeypatch):
     assert not starts()
 
 
+@pytest.mark.long
 def test_answers_are_searched_with_unknown_initial_states():
     structure = with_devices(device(6e6, 3e4), device(9e6, 2e3, at=1))
     unknown = ["attachments[*].law.beta", "initial[0].displacement[1]"]

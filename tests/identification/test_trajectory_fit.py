@@ -43,6 +43,7 @@ def test_errors_are_at_the_bound_and_intervals_cover():
     assert 0.90 <= np.mean(hits) <= 0.99
 
 
+@pytest.mark.long
 def test_several_records_share_parameters_and_sharpen_the_answer():
     single = vb.identify(ONE_GUESS, one(0.05), ONE_UNKNOWN)
     both = vb.identify(ONE_GUESS, [one(0.05), one(0.05, 1, motion_key=1)], ONE_UNKNOWN)
@@ -83,6 +84,7 @@ def test_noise_of_a_sensor_is_found_with_its_uncertainty():
     assert fit.limits.identifiable.all() and np.all(np.abs(fit.estimate[:3] - ONE_TRUTH) < 4 * fit.deviation[:3])
 
 
+@pytest.mark.long
 def test_initial_state_is_found():
     start = vb.Initial(np.array([0.05, -0.02]), np.array([0.0, 0.1]))
     data = vb.simulate(TWO, motion(), integrator=vb.RungeKutta4(), substeps=8, start=start).measure(
@@ -114,6 +116,7 @@ def test_stages_and_many_starts_reach_the_same_answer():
     np.testing.assert_allclose(many.estimate, plain.estimate, rtol=1e-3)
 
 
+@pytest.mark.long
 def test_multiple_shooting_starts_from_where_single_shooting_fails():
     far = ONE.replace({"storeys[0].stiffness": 6.0})
     stiffness = ["storeys[0].stiffness"]
@@ -175,6 +178,7 @@ def test_wrong_law_is_noticed():
     assert right.model_fits and right.held_out < 0.5 * fit.held_out
 
 
+@pytest.mark.long
 def test_a_second_minimum_is_told():
     """Two equal floors with the roof alone measured: (k1, k2) and (2 k2, k1/2) have the same two frequencies."""
     pair = vb.ShearBuilding(masses=[1.0, 1.0], storeys=[vb.Linear(60.0, 0.05), vb.Linear(40.0, 0.05)])

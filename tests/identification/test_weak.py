@@ -166,6 +166,7 @@ def test_a_right_model_is_believed_and_reaches_the_bound(right):
     np.testing.assert_allclose(right.deviation, right.limits.bound, rtol=0.15)
 
 
+@pytest.mark.long
 def test_an_unmodelled_force_is_noticed_and_disturbs_less_than_a_trajectory_fit():
     ground = ground_motion()
     push = 0.5 * np.std(ground.data) * np.random.default_rng(3).standard_normal((len(ground), 2))

@@ -207,6 +207,7 @@ channel = "a1"
 """
 
 
+@pytest.mark.long
 def test_an_earthquake_is_identified_by_the_command(tmp_path, monkeypatch):
     """Two Bouc–Wen storeys: stiffnesses, β, the largest drift and whether it passed 10 mm, from the stream alone."""
     monkeypatch.chdir(tmp_path)

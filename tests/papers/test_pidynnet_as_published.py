@@ -22,6 +22,7 @@ SHORT = {"seeds": 2, "width": 8, "layers": 3, "window": 4.0, "iterations": 40, "
          "check": 20, "pool": 150, "batch": 60}  # fmt: skip
 
 
+@pytest.mark.long
 def test_as_published_trains_subperiods_in_turn_and_resumes_from_its_checkpoint(tmp_path, monkeypatch):
     record = truth("one").measure(FULL)
     whole = vb.identify(ONE_GUESS, record, ONE_UNKNOWN, PIDynNetAsPublished(**SHORT))

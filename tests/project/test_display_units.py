@@ -51,6 +51,7 @@ def folder(tmp_path_factory):
     return made
 
 
+@pytest.mark.long
 def test_answers_in_the_units_of_the_project(folder):
     words = ["identify", str(folder / "p.toml"), str(folder / "test.csv"), "--save", str(folder / "fit.h5")]
     text = CliRunner().invoke(app, words).stdout

@@ -65,6 +65,7 @@ def test_all_modes_are_newmarks_step(damping):
     np.testing.assert_allclose(response.part("attachments[0]")[1], f, rtol=0, atol=1e-9 * peak * stiffest)
 
 
+@pytest.mark.long
 def test_substeps_holds_and_a_start():
     whole = structure(DAMPINGS["rayleigh"])
     start = vb.Initial(displacement=0.004 * np.sin(np.arange(N)), velocity=0.05 * np.cos(np.arange(N)))

@@ -38,6 +38,7 @@ def test_no_inner_mode_is_too_many():
     assert f"with {chosen.modes} inner modes" in str(chosen)
 
 
+@pytest.mark.long
 def test_the_largest_reduction_is_tried_too():
     """Of 18 inner modes 17 are the most that are a reduction; 16 and 17 differ in what they can do."""
     structure = chain()

@@ -82,6 +82,7 @@ def test_matrices_are_those_of_a_projection_by_hand(beam):
             np.testing.assert_allclose(mine, expected, atol=1e-9 * abs(expected).max())
 
 
+@pytest.mark.long
 def test_a_reduced_structure_is_simulated_measured_and_loaded_like_any_other():
     """With all inner modes kept nothing is lost: ground motion, a load at a place not kept, a cubic spring at the tip,
     sensors everywhere, the support included."""

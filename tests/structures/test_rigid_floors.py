@@ -212,6 +212,7 @@ def test_the_example():
     assert type(project.structure) is vb.RigidFloorBuilding and project.structure.floors == 3
 
 
+@pytest.mark.long
 def test_the_angle_of_incidence_turns_the_ground():
     """A building under a turned record, and the same record turned by hand."""
     law = vb.Linear(2e7)

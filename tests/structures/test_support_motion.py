@@ -65,6 +65,7 @@ def test_stored_results_are_those_of_opensees():
     np.testing.assert_allclose(reference.answer(opensees()), stored, rtol=0, atol=1e-12)
 
 
+@pytest.mark.long
 def test_a_model_in_total_displacements():
     """With consistent masses, a rigid tie, a spring between a deck and an abutment, and two directions:
     M ẍ + K x = −(M_s ü + K_s u), the supports being degrees of freedom that are imposed."""
@@ -119,6 +120,7 @@ def test_a_model_in_total_displacements():
     np.testing.assert_allclose(ours, total.y[: len(loose)].T, rtol=0, atol=2e-6 * np.abs(total.y[: len(loose)]).max())
 
 
+@pytest.mark.long
 def test_equal_motions_are_a_rigid_ground():
     wave = three_waves()[0]
     apart = vb.simulate(BRIDGE, record(["0.x", "3,5.x"], [wave, wave]))
@@ -169,6 +171,7 @@ def test_stiffness_is_identified_from_different_motions():
     assert abs(found.values["modulus[0]"] / 2e11 - 1) < 0.01
 
 
+@pytest.mark.long
 def test_matrices_with_a_vector_for_each_support():
     mass, stiffness = (np.asarray(a) for a in BRIDGE.matrices())
     words, names = ["0.x", "3.x", "5.x"], list(BRIDGE.degrees_of_freedom)

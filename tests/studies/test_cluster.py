@@ -36,6 +36,7 @@ class Deadly(StudyProgram):
         return super().compute(batch)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="there is no kill -9 here")
 def test_workers_that_die_change_nothing_but_what_cannot_be_computed(tmp_path, monkeypatch):
     """Two processes give the bits of this one; a batch is done again once, and set aside when its worker dies again."""

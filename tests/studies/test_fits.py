@@ -186,6 +186,7 @@ def test_another_process_knows_the_same_study(whole):
     assert done.stdout.strip() == "0", done.stderr
 
 
+@pytest.mark.long
 def test_processes_give_the_same_bits(whole, tmp_path):
     pytest.importorskip("distributed")
     equal(described(motions=MOTIONS[:2]).run(tmp_path, engine_for("processes", 1)), open_study(whole))
