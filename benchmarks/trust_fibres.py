@@ -23,7 +23,7 @@ SHORT = 600
 
 
 class Steel:
-    """Stresses of fibres along their strains; `turns` and what follows change only by `commit`."""
+    """Stresses of fibres along their strains; a trial changes nothing before `commit`."""
 
     def __init__(self, modulus: float, limit: float, hardening: float, shape: tuple[int, ...]) -> None:
         self.modulus, self.limit, self.hardening = modulus, limit, hardening

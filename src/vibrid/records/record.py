@@ -23,6 +23,7 @@ from vibrid.core.inputs import InputFile
 from vibrid.core.shown import InNotebooks
 from vibrid.records.channel import EXCITATIONS, QUANTITIES, Channel
 from vibrid.records.clock import UtcClock, utc_text
+from vibrid.records.fixed import numbers_of
 
 if TYPE_CHECKING:
     import pandas
@@ -39,24 +40,6 @@ __all__ = ["EXCITATIONS", "MOST_SAMPLES", "QUANTITIES", "Channel", "Record"]
 
 MOST_SAMPLES = 100_000_000
 """The most samples of a record that is computed, not read."""
-
-
-def _numbers(value, what: str) -> np.ndarray:
-    """An array of numbers, a copy where anything could change it; NaN may stand for a missing one."""
-    if isinstance(value, np.ndarray) and value.dtype == np.float64 and _is_fixed(value):
-        return value
-    try:
-        return np.array(value, dtype=np.float64)
-    except (TypeError, ValueError) as problem:
-        raise InputError(f"The {what} of a record must be numbers in rows of equal length ({problem}).") from problem
-
-
-def _is_fixed(array: np.ndarray) -> bool:
-    """Whether neither an array nor what it is a view of can be written to."""
-    part: object = array
-    while isinstance(part, np.ndarray) and not part.flags.writeable:
-        part = part.base
-    return part is None
 
 
 def step_of(record: Record) -> float:
@@ -109,7 +92,7 @@ class Record(InNotebooks):
         ) -> None: ...
 
     def __post_init__(self) -> None:
-        data = _numbers(self.data, "data")
+        data = numbers_of(self.data, "data")
         if data.ndim == 1:
             data = data[:, None]
         channels = as_entries(self.channels, "channels")
@@ -132,7 +115,7 @@ class Record(InNotebooks):
         ):
             raise InputError(f"The sampling step must be a positive number of seconds, not {self.step!r}.")
         if self.times is not None:
-            times = _numbers(self.times, "times")
+            times = numbers_of(self.times, "times")
             if times.shape != data.shape[:1] or not np.all(np.diff(times) > 0):
                 raise InputError("The times of a record must be increasing, one for each sample.")
             times.flags.writeable = False
