@@ -24,8 +24,8 @@ from vibrid.core.traced_settings import read_settings
 _OPENED = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "custom_jvp_call": "call_jaxpr",
            "custom_vjp_call": "call_jaxpr", "remat2": "jaxpr", "checkpoint": "jaxpr"}  # fmt: skip
 _SAME = ("copy", "copy_p", "stop_gradient", "optimization_barrier")  # results are the arguments
-SOLVE = "vibrid_solve"
-"""The name of the compiled function in `core.linalg.solve`."""
+SOLVES = {"vibrid_solve": "solve", "vibrid_solve_bands": "solve_bands"}
+"""Names of the compiled functions in `core.linalg.solve` and `core.banded`, and the operations that they are."""
 _SHAPES = ("reshape", "squeeze", "expand_dims")
 
 
@@ -67,6 +67,7 @@ class Operation:
 
         while: test and body, how many arguments go to each first; branches are the programs of both
         solve: x of `a x = b` (`core.linalg.solve`)
+        solve_bands: the same with the bands of a (`core.banded`)
     """
 
     kind: str
@@ -207,8 +208,8 @@ class _Opener:
 
     def results(self, equation, given: list[Value]) -> list[Value]:
         kind, settings = equation.primitive.name, equation.params
-        if self.machine and settings.get("name") == SOLVE:
-            return self.add("solve", given, [self.new(v.aval) for v in equation.outvars])
+        if self.machine and settings.get("name") in SOLVES:
+            return self.add(SOLVES[settings["name"]], given, [self.new(v.aval) for v in equation.outvars])
         if kind in _OPENED:
             inner, consts = self.opened(settings[_OPENED[kind]])
             return self.run(inner, consts, given)

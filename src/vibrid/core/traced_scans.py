@@ -11,7 +11,7 @@ import numpy as np
 from jax.extend import core as jex
 
 from vibrid.core.errors import Refusal
-from vibrid.core.traced import SOLVE, Operation, Program, Value, operation_of
+from vibrid.core.traced import SOLVES, Operation, Program, Value, operation_of
 
 Known: TypeAlias = np.ndarray | None
 """The elements of an array, some of them known numbers; None where nothing is known."""
@@ -68,7 +68,7 @@ def _run(jaxpr, consts, arguments, known, scans: Scans) -> tuple[list[Any], list
     for equation in jaxpr.eqns:
         given, given_known = [read(v) for v in equation.invars], [read_known(v) for v in equation.invars]
         kind, settings = equation.primitive.name, equation.params
-        if kind in ("jit", "pjit") and settings.get("name") != SOLVE:
+        if kind in ("jit", "pjit") and settings.get("name") not in SOLVES:
             inner = settings["jaxpr"]
             results, found = _run(inner.jaxpr, inner.consts, given, given_known, scans)
         elif kind == "scan" and settings["length"] >= scans.least:

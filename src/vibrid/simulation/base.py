@@ -44,6 +44,10 @@ class Integrator(eqx.Module):
     begins_anywhere: ClassVar[bool] = True  # a step needs only x, v and law states of the past
     least_order: ClassVar[int] = 2  # of displacement, velocity and acceleration, whatever the laws
 
+    def arranged(self, model: Model) -> Model:
+        """The model as this integrator takes it in a run."""
+        return model
+
     def prepare(self, model: Model, dt: jax.Array | float) -> Any:
         """Constants of a run."""
         return ()

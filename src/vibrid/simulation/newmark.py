@@ -8,11 +8,13 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 
-from vibrid.core.linalg import solve
+from vibrid.core.errors import InputError
 from vibrid.core.parameters import as_number
 from vibrid.simulation.base import INTEGRATORS, Integrator, State
+from vibrid.structures.arranged import arranged
 from vibrid.structures.model import Model
 
+SOLVERS = ("auto", "full", "banded", "sparse")
 _GOOD_REDUCTION = 0.1  # the fixed matrix is used while the residual falls below this share of the one before
 
 
@@ -42,17 +44,27 @@ class Newmark(Integrator):
         iterations: the most corrections in a time step.
         tolerance: stop when the unbalanced force is below this fraction of the forces in the balance, or when a
             correction is below this fraction of the acceleration.
+        solver: how the equations of a step are solved: "full", "banded" (elimination in a band, in an order that brings
+            neighbours together), "sparse" (SuperLU), or "auto": by size and neighbours, which the response tells.
     """
 
     beta: jax.Array = eqx.field(converter=as_number, default=0.25)
     gamma: jax.Array = eqx.field(converter=as_number, default=0.5)
     iterations: int = eqx.field(static=True, default=25)
     tolerance: float = eqx.field(static=True, default=1e-11)
+    solver: str = eqx.field(static=True, default="auto")
     iterates: ClassVar[bool] = True
+
+    def __check_init__(self) -> None:
+        if self.solver not in SOLVERS:
+            raise InputError(f"The solver is {', '.join(map(repr, SOLVERS[:-1]))} or '{SOLVERS[-1]}', not '{self.solver}'.")
+
+    def arranged(self, model: Model) -> Model:
+        return model if self.solver == "full" else arranged(model)
 
     def prepare(self, model: Model, dt: jax.Array | float) -> Any:
         m, c, k = model.initial_matrices()
-        return jnp.linalg.inv(m + self.gamma * dt * c + self.beta * dt * dt * k)
+        return model.prepared(m + self.gamma * dt * c + self.beta * dt * dt * k)
 
     def start(self, model: Model, constants: Any, x: jax.Array, v: jax.Array, s: Any, u: Any) -> State:
         return super().start(model, constants, x, v, s, u)._replace(notes=jnp.zeros((), bool))
@@ -83,7 +95,7 @@ class Newmark(Integrator):
                 return _Try(before.tries + 1, a, unbalanced, miss, miss / jnp.maximum(before.miss, 1e-300), done)
 
             def fixed(now: _Try) -> _Try:
-                tried = judge(now, model.times(constants, now.unbalanced))
+                tried = judge(now, model.solve_prepared(constants, now.unbalanced))
                 better = tried.done | (tried.miss < now.miss)
                 kept = now._replace(tries=tried.tries, gain=tried.gain)
                 return jax.tree.map(lambda new, old: jnp.where(better, new, old), tried, kept)
@@ -91,7 +103,7 @@ class Newmark(Integrator):
             def newton(now: _Try) -> _Try:
                 x, v, _ = end(now.a)
                 slope = model.tangent(state.s, (state.x, state.v), (x, v), self.beta * dt * dt, self.gamma * dt, dt)
-                return judge(now, solve(model.mass_matrix + slope, now.unbalanced))
+                return judge(now, model.solve(model.mass_matrix + slope, now.unbalanced))
 
             nothing, far = jnp.zeros_like(guess), jnp.asarray(jnp.inf)
             first = judge(
@@ -111,7 +123,7 @@ class Newmark(Integrator):
             return model.mass_times(a) + model.forces(x, v, s) - load
 
         def tangent_solve(slope, r):
-            return solve(jax.vmap(slope, out_axes=1)(jnp.eye(model.size)), r)
+            return model.solve_function(slope, r)
 
         a, failed = jax.lax.custom_root(balance, state.a, iterate, tangent_solve, has_aux=True)
         x, v, s = end(a)

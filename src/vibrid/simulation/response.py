@@ -39,12 +39,14 @@ def _part_motion(built, loads, x, v, s):
 
 @dataclass(frozen=True)
 class RunSettings:
-    """How a response was computed. `again(structure, excitation, substeps=…)` computes it with another step."""
+    """How a response was computed. `again(structure, excitation, substeps=…)` computes it with another step;
+    `equations` says how those of an implicit step were solved."""
 
     again: Callable[..., Response]
     integrator: Integrator
     hold: str
     substeps: int
+    equations: str = ""
 
 
 @dataclass(frozen=True, eq=False)

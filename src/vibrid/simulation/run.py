@@ -114,7 +114,7 @@ def run(
 ) -> Any:
     """States or readings at every sample, stacked along time; of a `Folding` observer its numbers. Pure: batch it with
     vmap, differentiate it. With `checkpoints` a reverse derivative keeps the state at √samples alone."""
-    start = Initial.rest(model.size) if start is None else start
+    start, model = Initial.rest(model.size) if start is None else start, integrator.arranged(model)
     s = model.start() if start.states is None else start.states
     constants = integrator.prepare(model, dt / substeps)
     state = integrator.start(model, constants, start.displacement, start.velocity, s, drive.samples[0])

@@ -25,6 +25,7 @@ from vibrid.simulation.choose_modes import simulate_in_modes, wants_modes
 from vibrid.simulation.choose_parts import simulate_parts, wants_parts
 from vibrid.simulation.exact import ExactLinear, Imposed
 from vibrid.simulation.excitation import Drive, drive, inputs_of, loads_of
+from vibrid.simulation.implicit import pattern_for, told, with_pattern
 from vibrid.simulation.initial import Initial, as_initial, as_start
 from vibrid.simulation.modal_response import ModalResponse
 from vibrid.simulation.newmark import Newmark
@@ -131,14 +132,19 @@ def simulate(
     driven = drive(inputs, hold, substeps)
     watched = Watched(Kept(), integrator)
     step = jnp.asarray(excitation.step)  # an array: another step is not another program
-    recorded = _run(simplified(structure).built(loads), loads, integrator, driven, step, watched, start, substeps)
+    built = simplified(structure).built(loads)
+    pattern = pattern_for(built, integrator)
+    if pattern is not None:
+        built = with_pattern(built if isinstance(built, Model) else built.model(loads), pattern)
+    recorded = _run(built, loads, integrator, driven, step, watched, start, substeps)
     (x, v, a, s), failed = jax.tree.map(np.asarray, recorded)
     check_memory(structure, loads, s, excitation.time)
     structure.check_states(s, excitation.time)
     check_finite(x, excitation.time, integrator)
     check_equilibrium(failed, excitation.time, integrator)
     again = partial(simulate, integrator=integrator, hold=hold, start=start)
-    return Response(structure, excitation, loads, inputs, x, v, a, s, RunSettings(again, integrator, hold, substeps))
+    settings = RunSettings(again, integrator, hold, substeps, told(integrator, pattern))
+    return Response(structure, excitation, loads, inputs, x, v, a, s, settings)
 
 
 def _in_modes(structure, excitation, loads, inputs, hold, substeps, start, modes, again):

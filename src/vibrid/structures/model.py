@@ -8,7 +8,7 @@ laws; u are the inputs (ground acceleration, loads at places).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import equinox as eqx
@@ -18,11 +18,12 @@ import numpy as np
 from jax.core import Tracer
 
 from vibrid.core.errors import InputError, Refusal, unknown_name
-from vibrid.core.linalg import matvec
+from vibrid.core.linalg import matvec, solve
 from vibrid.laws.base import Law, Motion, refuse_without_rate
 from vibrid.structures.incidence import Entries, Incidence, IncidenceRow, incidence, rows_of
 
 if TYPE_CHECKING:
+    from vibrid.structures.pattern import Pattern
     from vibrid.structures.sensors import SensorArrays
 
 Loads: TypeAlias = Sequence[tuple[str, str]]
@@ -72,6 +73,7 @@ class Model(eqx.Module):
     loads: tuple[tuple[str, str], ...] = eqx.field(static=True)  # (quantity, place or direction) of each input
     parts: tuple[tuple[str, int], ...] = eqx.field(static=True)  # name of each part and its place among part forces
     batched: bool = eqx.field(static=True, default=False)
+    pattern: Pattern | None = eqx.field(static=True, default=None)  # for equations that are not solved in full
 
     @property
     def size(self) -> int:
@@ -100,6 +102,34 @@ class Model(eqx.Module):
     @property
     def mass_matrix(self) -> jax.Array:
         return jnp.diag(self.mass) if self.mass.ndim == 1 else self.mass
+
+    # -- equations of a step -------------------------------------------------------------------------------------
+
+    def zero_matrix(self) -> jax.Array:
+        return jnp.zeros((self.size, self.size))
+
+    def numbers_of(self, matrix: Any) -> jax.Array:
+        """The numbers of C or K."""
+        return matrix
+
+    def assembled(self, group: Group, slopes: jax.Array) -> jax.Array:
+        """`Σ Bᵀ k B` over the parts of a group."""
+        assert self.incidence is not None
+        return self.incidence.assemble(group.index, slopes)
+
+    def prepared(self, matrix: jax.Array) -> jax.Array:
+        """A matrix of a whole run, for many solutions: its inverse."""
+        return jnp.linalg.inv(matrix)
+
+    def solve_prepared(self, prepared: jax.Array, right: jax.Array) -> jax.Array:
+        return self.times(prepared, right)
+
+    def solve(self, matrix: jax.Array, right: jax.Array) -> jax.Array:
+        return solve(matrix, right)
+
+    def solve_function(self, function: Callable[[jax.Array], jax.Array], right: jax.Array) -> jax.Array:
+        """x of `function(x) = right`, a linear function."""
+        return solve(jax.vmap(function, out_axes=1)(jnp.eye(self.size)), right)
 
     # -- the laws ----------------------------------------------------------------------------------------------
 
@@ -184,12 +214,11 @@ class Model(eqx.Module):
     ) -> jax.Array:
         """d(forces)/dq at the end of a step from `before` = (x, v) to `after`, whose displacement moves by `dx q` and
         velocity by `dv q`; states of the laws included. `end` are the states there where they are known already."""
-        n = self.size
-        total = jnp.zeros((n, n))
+        total = self.zero_matrix()
         if self.stiffness is not None:
-            total = total + dx * self.stiffness
+            total = total + dx * self.numbers_of(self.stiffness)
         if self.damping is not None:
-            total = total + dv * self.damping
+            total = total + dv * self.numbers_of(self.damping)
         if self.incidence is None:
             return total
         b, a = self.deformations(*before), self.deformations(*after)
@@ -200,7 +229,7 @@ class Model(eqx.Module):
                 return law.slope(state, Motion(e0, w0), Motion(e1, w1), dt, dx, dv, there)
 
             k = jax.vmap(slope)(g.law, state, there, g.cut(b.e), g.cut(b.w), g.cut(a.e), g.cut(a.w))
-            total = total + self.incidence.assemble(g.index, k.reshape(g.count, g.components, g.components))
+            total = total + self.assembled(g, k.reshape(g.count, g.components, g.components))
         return total
 
     def acceleration(self, x: jax.Array, v: jax.Array, s: Any, u: jax.Array) -> jax.Array:
@@ -218,17 +247,17 @@ class Model(eqx.Module):
 
     def initial_matrices(self) -> tuple[jax.Array, jax.Array, jax.Array]:
         """M, C, K of small quick motions about rest, with every law replaced by its first slope."""
-        n = self.size
-        stiffness = jnp.zeros((n, n)) if self.stiffness is None else self.stiffness
-        damping = jnp.zeros((n, n)) if self.damping is None else self.damping
+        stiffness, damping = (
+            self.zero_matrix() if own is None else self.numbers_of(own) for own in (self.stiffness, self.damping)
+        )
         if self.incidence is None:
             return self.mass_matrix, damping, stiffness
         for g in self.groups:
             shape = (g.count, g.components, g.components)
             k = jax.vmap(lambda law: law.initial_stiffness())(g.law).reshape(shape)
             c = jax.vmap(lambda law: law.initial_damping())(g.law).reshape(shape)
-            stiffness = stiffness + self.incidence.assemble(g.index, k)
-            damping = damping + self.incidence.assemble(g.index, c)
+            stiffness = stiffness + self.assembled(g, k)
+            damping = damping + self.assembled(g, c)
         return self.mass_matrix, damping, stiffness
 
     @property

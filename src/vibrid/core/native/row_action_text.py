@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from vibrid.core.native.band_text import solve_bands
 from vibrid.core.native.rows import RowAction, Stored
 from vibrid.core.native.scalars import NUMBER, TRUTH, NotNative
 
@@ -149,7 +150,8 @@ end:
 
 def write_action(w: RowWriter, own: RowAction) -> None:
     {
-        "reduce": _reduce, "product": _product, "gather": _gather, "add at": _add_at, "solve": _solve, "while": _while,
+        "reduce": _reduce, "product": _product, "gather": _gather, "add at": _add_at, "solve": _solve,
+        "solve bands": solve_bands, "while": _while,
     }[own.kind](w, own)  # fmt: skip
 
 

@@ -139,14 +139,19 @@ class RowActions(RowUnroller):
         into = self.assembled([(start, target.size)], scope=scope)
         return LongRow(target.shape, self.acted("add at", rows, into.type, target.size, to, into))
 
-    def row_solve(self, o: Operation, given: Sequence[Long]) -> Long:
+    def row_solve(self, o: Operation, given: Sequence[Long], kind: str = "solve") -> Long:
         b = given[1]
         if len(b.shape) != 1 or b.size < LEAST_ROW:
             raise NotNative("many equations at once")
         scope, _ = self.b.home([own.source for own in given if isinstance(own, LongRow)])
         starts = [own.source if isinstance(own, LongRow) else self.operand(own, own.shape) for own in given]
         lost, into = (self.assembled([(s, own.size)], scope=scope) for s, own in zip(starts, given, strict=True))
-        return LongRow(b.shape, self.acted("solve", [lost], NUMBER, b.size, None, into))
+        return LongRow(b.shape, self.acted(kind, [lost], NUMBER, b.size, None, into))
+
+    def row_solve_bands(self, o: Operation, given: Sequence[Long]) -> Long:
+        if len(given[0].shape) != 2:
+            raise NotNative("many bands at once")
+        return self.row_solve(o, given, "solve bands")
 
     # -- programs inside -------------------------------------------------------------------------------------------
 

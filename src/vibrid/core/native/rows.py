@@ -118,6 +118,7 @@ class RowAction:
     gather    into: elements of a row at `places`
     add at    into: to its elements at `places` those of a row are added; a place of −1 is left out
     solve     into, which holds b before: x of `a x = b`; the first row is a, and lost
+    solve bands   the same with the bands of a (`core.banded`)
     while     `variables` and `rows` (their memory, and the rows that they become) while `go_on`
     """
 
