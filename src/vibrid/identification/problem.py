@@ -26,12 +26,14 @@ from vibrid.records.record import EXCITATIONS, Record
 from vibrid.simulation.base import Integrator
 from vibrid.simulation.exact import ExactLinear
 from vibrid.simulation.excitation import Drive, drive, inputs_of, loads_of
+from vibrid.simulation.implicit import pattern_for, with_pattern
 from vibrid.simulation.initial import Initial, as_initial
 from vibrid.simulation.response import delayed
 from vibrid.simulation.run import Readings, run
 from vibrid.simulation.simulate import chosen_integrator, default_integrator
 from vibrid.structures.base import Structure
 from vibrid.structures.device import ImposedTest
+from vibrid.structures.pattern import Pattern
 from vibrid.structures.sensors import Sensor, Sensors
 
 _DEAD = 1e-6  # size of a signal, over that of its prediction, below which a channel is dead
@@ -74,6 +76,7 @@ class Problem(eqx.Module):
     substeps: int = eqx.field(static=True)
     hold: str = eqx.field(static=True)
     backwards: bool = eqx.field(static=True, default=False)  # whether it will be run backwards: with checkpoints
+    pattern: Pattern | None = eqx.field(static=True, default=None)  # of the equations of implicit steps, where not full
     # derived from the above (`completed`)
     delays: bool = eqx.field(static=True, default=False)  # whether a sensor is delayed, or its delay is unknown
     needs: frozenset[str] = eqx.field(static=True, default=frozenset())  # abilities that a method must have
@@ -123,7 +126,7 @@ class Problem(eqx.Module):
 
     def predict_data(self, experiment: Experiment, data: Data, record: int) -> jax.Array:
         """(nt, ny): readings of an experiment under the inputs of one record."""
-        model = experiment.structure.model(data.loads)
+        model = with_pattern(experiment.structure.model(data.loads), self.pattern)
         sensors = experiment.structure.sensor_arrays(model, experiment.sensors)
         start = experiment.initial[record]
         driven = self.driven(experiment, data)
@@ -220,6 +223,7 @@ def make_problem(
             integrator=integrator,
             substeps=substeps,
             hold=hold,
+            pattern=pattern_for(structure, integrator),
         )
     )
     if not loads and "initial state" not in problem.needs:

@@ -13,12 +13,11 @@ from vibrid.structures.device import ImposedTest
 from vibrid.structures.model import Model
 from vibrid.structures.pattern import Pattern
 
-LEAST = 40
-"""Degrees of freedom from which a band is taken without being asked for."""
-_MOST_WIDTH = 24
-_LEAST_SPARSE = 400
+LEAST_CHAIN = 40
+"""Degrees of freedom of a chain from which its band is taken without being asked for."""
+LEAST_SPARSE = 400
+"""Degrees of freedom from which a sparse factorisation is taken without being asked for."""
 _MOST_SHARE = 0.05  # of entries that are not zero, for a sparse factorisation
-"""From where full matrices are slower, on one core: `benchmarks/size.py --part implicit`."""
 
 
 def pattern_for(structure: Structure | Model, integrator: Integrator) -> Pattern | None:
@@ -26,7 +25,7 @@ def pattern_for(structure: Structure | Model, integrator: Integrator) -> Pattern
     if not isinstance(integrator, Newmark) or integrator.solver == "full" or isinstance(structure, ImposedTest):
         return None
     asked = integrator.solver != "auto"
-    if not asked and structure.size < LEAST:
+    if not asked and structure.size < LEAST_CHAIN:
         return None
     model = structure if isinstance(structure, Model) else structure.model(())
     places = places_of(model) if type(model) is Model else None
@@ -38,10 +37,9 @@ def pattern_for(structure: Structure | Model, integrator: Integrator) -> Pattern
         return Pattern(*places, model.size, banded=integrator.solver == "banded")
     if len(places[0]) > 0.5 * model.size**2:
         return None
-    found = Pattern(*places, model.size, most_width=min(_MOST_WIDTH, model.size // 12))
-    if found.banded or (model.size >= _LEAST_SPARSE and len(found.rows) <= _MOST_SHARE * model.size**2):
-        return found
-    return None
+    found = Pattern(*places, model.size, most_width=1)
+    sparse = model.size >= LEAST_SPARSE and len(found.rows) <= _MOST_SHARE * model.size**2
+    return found if found.banded or sparse else None
 
 
 def with_pattern(model: Model, pattern: Pattern | None) -> Model:

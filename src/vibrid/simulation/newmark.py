@@ -57,7 +57,9 @@ class Newmark(Integrator):
 
     def __check_init__(self) -> None:
         if self.solver not in SOLVERS:
-            raise InputError(f"The solver is {', '.join(map(repr, SOLVERS[:-1]))} or '{SOLVERS[-1]}', not '{self.solver}'.")
+            raise InputError(
+                f"The solver is {', '.join(map(repr, SOLVERS[:-1]))} or '{SOLVERS[-1]}', not '{self.solver}'."
+            )
 
     def arranged(self, model: Model) -> Model:
         return model if self.solver == "full" else arranged(model)

@@ -74,11 +74,12 @@ class Response(InNotebooks):
     def __repr__(self) -> str:
         size = self.displacement.shape
         largest = float(np.abs(np.asarray(self.displacement)).max()) if self.displacement.size else 0.0
+        solved = f"\n  {self.settings.equations}" if self.settings and self.settings.equations else ""
         return (
             f"Response of a {type(self.structure).__name__} to '{self.excitation.name}': {size[0]} samples, "
             f"{self.excitation.duration:g} s, {size[1]} degrees of freedom\n"
             f"  largest displacement {largest:.4g} m; arrays displacement, velocity, acceleration {size}\n"
-            f"  {len(self.parts)} parts with laws: {', '.join(self.parts[:6])}{', …' if len(self.parts) > 6 else ''}"
+            f"  {len(self.parts)} parts with laws: {', '.join(self.parts[:6])}{', …' if len(self.parts) > 6 else ''}{solved}"
         )
 
     @checked

@@ -276,10 +276,11 @@ def simulate_many(
     values = {path: jnp.asarray(value) for path, value in changes.items()}
     observe = Kept() if observe is None else observe
     cheap, step = simplified(structure, free=values), jnp.asarray(first.step)
+    pattern = pattern_for(structure, integrator)
 
     def some(batch):
         values, driven = batch
-        shared = (cheap, loads, integrator, None if many else driven, step, observe, substeps)
+        shared = (cheap, loads, integrator, None if many else driven, step, observe, substeps, pattern)
         return _run_many(shared, (values, driven if many else None))
 
     return _shared_among_cores(some, (values, driven), (True, many), counts.pop())
@@ -312,8 +313,8 @@ def _shared_among_cores(job, batch: tuple[Any, ...], batched: tuple[bool, ...], 
 
 @native.batch
 def _run_many(shared, own):
-    (structure, loads, integrator, driven, dt, observe, substeps), (values, own_drive) = shared, own
-    model = dataclasses.replace(paths.replace(structure, values).model(loads), batched=True)
+    (structure, loads, integrator, driven, dt, observe, substeps, pattern), (values, own_drive) = shared, own
+    model = dataclasses.replace(paths.replace(structure, values).model(loads), batched=True, pattern=pattern)
     drive = driven if own_drive is None else own_drive
     seen, failed = run(model, integrator, drive, dt, Watched(observe, integrator), None, substeps)
     if not integrator.iterates:

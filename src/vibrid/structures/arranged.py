@@ -43,6 +43,8 @@ class ArrangedModel(Model):
 
     def assembled(self, group: Group, slopes: jax.Array) -> jax.Array:
         assert self.incidence is not None
+        if self.incidence.form == "dense":
+            return self.known.of_matrix(super().assembled(group, slopes))
         chosen = np.asarray(group.index).reshape(group.count, group.components)
         rows, columns, values = self.incidence.assembled_entries(chosen, slopes)
         return self.zero_matrix().at[self.known.at(rows, columns)].add(values)
@@ -83,9 +85,14 @@ def places_of(model: Model) -> tuple[np.ndarray, np.ndarray] | None:
             rows.append(found[0])
             columns.append(found[1])
     if model.incidence is not None:
-        if model.incidence.form == "dense":
-            return None
+        full = np.asarray(model.incidence.dense()) != 0 if model.incidence.form == "dense" else None
         for g in model.groups:
+            if full is not None:
+                touched = full[np.asarray(g.index).reshape(g.count, g.components)].any(axis=1)
+                pairs = np.nonzero(np.any(touched[:, :, None] & touched[:, None, :], axis=0))
+                rows.append(pairs[0])
+                columns.append(pairs[1])
+                continue
             chosen = np.asarray(g.index).reshape(g.count, g.components)
             ones = cast("jax.Array", np.ones((g.count, g.components, g.components)))
             i, j, _ = model.incidence.assembled_entries(chosen, ones)

@@ -4,8 +4,7 @@ M, C, K and the slopes of all laws have entries at few places. In a chain, or af
 an order that brings neighbours together (Cuthill and McKee 1969), these places lie in a narrow band, whose elimination
 costs n w² operations instead of n³ / 3. Otherwise a sparse factorisation (SuperLU) is asked for.
 
-Numbers of a matrix are kept as one vector, its entries: 2w + 1 bands, one after the other, or the places column by
-column.
+Numbers of a matrix are kept as one vector: 2w + 1 of every row of the band, or the entries column by column.
 """
 
 from __future__ import annotations
@@ -41,7 +40,8 @@ class Pattern:
 
     def __init__(self, rows: Any, columns: Any, size: int, banded: bool | None = None, most_width: int = 0):
         """`banded` None takes the band up to `most_width` neighbours on either side."""
-        places = scipy.sparse.csc_matrix((np.ones(2 * len(rows)), (np.r_[rows, columns], np.r_[columns, rows])), (size,) * 2)
+        both = np.r_[rows, columns], np.r_[columns, rows]
+        places = scipy.sparse.csc_matrix((np.ones(2 * len(rows)), both), (size, size))
         places = (places + scipy.sparse.eye(size)).tocsc()
         places.sort_indices()
         self.size = size
@@ -74,14 +74,15 @@ class Pattern:
 
     def __str__(self) -> str:
         if self.banded:
-            return f"a band of {self.size} unknowns with {self.width} neighbours on either side"
+            near = f"{self.width} neighbour" + ("s" if self.width > 1 else "")
+            return f"a band of {self.size} unknowns with {near} on either side"
         return f"a sparse factorisation of {self.size} unknowns with {len(self.rows)} entries"
 
     def at(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
         """Where the entries at some places stand among the numbers of a matrix."""
         if self.banded:
             first, last = self.place[rows], self.place[columns]
-            return (last - first + self.width) * self.size + first
+            return first * (2 * self.width + 1) + last - first + self.width
         key = np.asarray(columns) * self.size + rows
         return np.searchsorted(self.columns * self.size + self.rows, key)
 
@@ -97,7 +98,7 @@ class Pattern:
 
     @functools.cached_property
     def colours(self) -> np.ndarray:
-        """(n,) so that no two degrees of freedom that act on the same one share a number (Curtis, Powell, Reid 1974)."""
+        """(n,) where no two that act on the same degree of freedom share a number (Curtis, Powell, Reid 1974)."""
         if self.banded:
             return self.place % (2 * self.width + 1)
         matrix = scipy.sparse.csc_matrix((np.ones(len(self.rows)), self.rows, self._starts), (self.size,) * 2)
@@ -123,7 +124,7 @@ class Pattern:
     def times(self, numbers: jax.Array, vector: jax.Array) -> jax.Array:
         """(n,): the matrix times a vector."""
         near, entry = self.neighbours
-        return (numbers.at[entry].get(mode="fill", fill_value=0.0) * vector[near]).sum(0)
+        return (jnp.concatenate([numbers, jnp.zeros(1)])[entry] * vector[near]).sum(0)
 
     def probed(self, function: Any) -> jax.Array:
         """The numbers of a linear function, from its values at few vectors."""
@@ -135,7 +136,7 @@ class Pattern:
     def solve(self, numbers: jax.Array, right: jax.Array) -> jax.Array:
         """x of `matrix x = right`, to be differentiated in both directions."""
         if self.banded:
-            bands = numbers.reshape(2 * self.width + 1, self.size)
+            bands = numbers.reshape(self.size, 2 * self.width + 1)
             if np.array_equal(self.order, np.arange(self.size)):
                 return solve_bands(bands, right)
             return solve_bands(bands, right[self.order])[self.place]

@@ -1,7 +1,7 @@
 """Equations with a band of coefficients (`core.banded`) as LLVM's intermediate language.
 
-The elimination exchanges no rows, which equations of a time step do not need: the mass is large beside what a step
-changes. Where a pivot is so small that digits would be lost, the answer is NaN, which is found and told.
+The elimination exchanges no rows, which the equations of a time step do not need: they are close to symmetric and
+positive definite. Where a pivot is so small that digits would be lost, the answer is NaN, which is found and told.
 """
 
 from __future__ import annotations
@@ -15,13 +15,17 @@ if TYPE_CHECKING:
 _SOLVE = """
 define internal void @solve_bands(ptr noalias %a, ptr noalias %x, i64 %n, i64 %w) {
 entry:
-  %diagonal = mul i64 %w, %n
+  %twice = mul i64 %w, 2
+  %row.size = add i64 %twice, 1
   %end.row = sub i64 %n, 1
   br label %column
 column:
   %k = phi i64 [ 0, %entry ], [ %k.next, %column.end ]
   %k.next = add i64 %k, 1
-  %kk = add i64 %diagonal, %k
+  %kn = mul i64 %k, %row.size
+  %k.back = sub i64 %w, %k
+  %k.first = add i64 %kn, %k.back
+  %kk = add i64 %k.first, %k
   %kk.p = getelementptr double, ptr %a, i64 %kk
   %pivot = load double, ptr %kk.p
   %yk.p = getelementptr double, ptr %x, i64 %k
@@ -32,15 +36,24 @@ column:
   br i1 %any, label %below, label %column.end
 below:
   %r = phi i64 [ %k.next, %column ], [ %r.next, %below.end ]
-  %r.k = sub i64 %k, %r
-  %r.d = add i64 %r.k, %w
-  %r.n = mul i64 %r.d, %n
-  %rk = add i64 %r.n, %r
+  %rn = mul i64 %r, %row.size
+  %r.back = sub i64 %w, %r
+  %r.first = add i64 %rn, %r.back
+  %rk = add i64 %r.first, %k
   %rk.p = getelementptr double, ptr %a, i64 %rk
   %rk.v = load double, ptr %rk.p
   %quotient = fdiv double %rk.v, %pivot
-  %size = call double @llvm.fabs.f64(double %quotient)
-  %sound = fcmp olt double %size, 1.0e4
+  %kr = add i64 %k.first, %r
+  %kr.p = getelementptr double, ptr %a, i64 %kr
+  %kr.v = load double, ptr %kr.p
+  %rr = add i64 %r.first, %r
+  %rr.p = getelementptr double, ptr %a, i64 %rr
+  %rr.v = load double, ptr %rr.p
+  %taken = fmul double %quotient, %kr.v
+  %taken.a = call double @llvm.fabs.f64(double %taken)
+  %rr.a = call double @llvm.fabs.f64(double %rr.v)
+  %most = fmul double %rr.a, 1.0e4
+  %sound = fcmp ole double %taken.a, %most
   %factor = select i1 %sound, double %quotient, double 0x7FF8000000000000
   %yr.p = getelementptr double, ptr %x, i64 %r
   %yr = load double, ptr %yr.p
@@ -50,14 +63,8 @@ below:
   br label %right
 right:
   %c = phi i64 [ %k.next, %below ], [ %c.next, %right ]
-  %c.k = sub i64 %c, %k
-  %c.kd = add i64 %c.k, %w
-  %c.kn = mul i64 %c.kd, %n
-  %kc = add i64 %c.kn, %k
-  %c.r = sub i64 %c, %r
-  %c.rd = add i64 %c.r, %w
-  %c.rn = mul i64 %c.rd, %n
-  %rc = add i64 %c.rn, %r
+  %kc = add i64 %k.first, %c
+  %rc = add i64 %r.first, %c
   %kc.p = getelementptr double, ptr %a, i64 %kc
   %rc.p = getelementptr double, ptr %a, i64 %rc
   %kc.v = load double, ptr %kc.p
@@ -79,7 +86,10 @@ back:
   br label %row
 row:
   %b = phi i64 [ %end.row, %back ], [ %b.next, %row.end ]
-  %bb = add i64 %diagonal, %b
+  %bn = mul i64 %b, %row.size
+  %b.back = sub i64 %w, %b
+  %b.first = add i64 %bn, %b.back
+  %bb = add i64 %b.first, %b
   %bb.p = getelementptr double, ptr %a, i64 %bb
   %bb.v = load double, ptr %bb.p
   %z.p = getelementptr double, ptr %x, i64 %b
@@ -92,10 +102,7 @@ row:
 sum:
   %m = phi i64 [ %after, %row ], [ %m.next, %sum ]
   %left = phi double [ %z, %row ], [ %left.next, %sum ]
-  %m.b = sub i64 %m, %b
-  %m.d = add i64 %m.b, %w
-  %m.n = mul i64 %m.d, %n
-  %bm = add i64 %m.n, %b
+  %bm = add i64 %b.first, %m
   %bm.p = getelementptr double, ptr %a, i64 %bm
   %xm.p = getelementptr double, ptr %x, i64 %m
   %bm.v = load double, ptr %bm.p
@@ -116,7 +123,7 @@ end:
   ret void
 }
 """
-"""x of the equations with the bands a, (2w + 1, n); b stands in x before, and a is lost."""
+"""x of the equations with the bands a, (n, 2w + 1); b stands in x before, and a is lost."""
 
 
 def solve_bands(w: RowWriter, own: RowAction) -> None:
