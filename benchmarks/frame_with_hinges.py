@@ -22,9 +22,11 @@ class FrameWithHinges:
         self.points: list[tuple[float, float]] = []
         self.elements: list[tuple[int, int]] = []
         self.hinges: list[tuple[int, int]] = []  # joint of the columns, end of the beam
+        self.storey: list[int] = []  # of each element, from 0
         joint = {(i, j): self._node(6.0 * i, 3.5 * j) for j in range(storeys + 1) for i in range(bays + 1)}
         self.held = [joint[i, 0] for i in range(bays + 1)]
         self.roof = f"{joint[0, storeys]}.x"
+        self.floors = [f"{joint[0, j]}.x" for j in range(1, storeys + 1)]
         for j in range(1, storeys + 1):
             for i in range(bays + 1):
                 self._member(joint[i, j - 1], joint[i, j], 3)
@@ -32,6 +34,7 @@ class FrameWithHinges:
                 ends = [self._node(6.0 * k, 3.5 * j) for k in (i, i + 1)]
                 self.hinges += [(joint[i, j], ends[0]), (joint[i + 1, j], ends[1])]
                 self._member(*ends, 4 if j <= finer else 3)
+            self.storey += [j - 1] * (len(self.elements) - len(self.storey))
 
     def _node(self, x: float, y: float) -> int:
         self.points.append((x, y))
@@ -44,10 +47,12 @@ class FrameWithHinges:
         chain = [first, *inner, last]
         self.elements += list(itertools.pairwise(chain))
 
-    def structure(self) -> Frame2D:
+    def structure(self, shares: np.ndarray | float = 1.0) -> Frame2D:
+        """The frame with Young's modulus times `shares`, one number or one for each element."""
         law = vb.Bilinear(stiffness=HINGE, yield_deformation=YIELD, post_yield_ratio=HARDENING)
         return Frame2D(
-            nodes=self.points, elements=self.elements, modulus=MODULUS, area=AREA, inertia=INERTIA, density=DENSITY,
+            nodes=self.points, elements=self.elements, modulus=MODULUS * shares, area=AREA, inertia=INERTIA,
+            density=DENSITY,
             supports={node: "fixed" for node in self.held}, mass_model="lumped",
             ties=[Tie(end, joint, ("x", "y")) for joint, end in self.hinges],
             attachments=[Attachment(law, at=f"{end}.rotation", to=f"{joint}.rotation") for joint, end in self.hinges],

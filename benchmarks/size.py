@@ -1,11 +1,13 @@
 """Processor time of a step over the size of a structure: chains, large linear structures, a frame with many hinges.
 
     python benchmarks/size.py                      # all parts
-    python benchmarks/size.py --part storeys       # or linear, sparse, frame, unknowns
+    python benchmarks/size.py --part storeys       # or linear, sparse, implicit, frame, fit, unknowns, memory
 
 `frame` has 2000 degrees of freedom and 200 bilinear hinges; OpenSees moves the same frame beside it, where it is
-installed, by the same method. `unknowns` fits 20 groups of storeys and 200 storeys of a chain, with a prior, from 16
-accelerometers.
+installed, by the same method. `fit` finds the moduli of its 20 storeys from 16 accelerometers, in modes. `implicit`
+takes Newmark's steps of yielding chains with full matrices and in their band. `unknowns` fits 20 groups of storeys and
+200 storeys of a chain, with a prior, from 16 accelerometers; `memory` computes gradient and Jacobian of these 200
+unknowns for records of several lengths.
 
 Times are of the processor (`time.process_time`), the smallest of several whole calls divided by the samples, so that a
 busy machine disturbs them less; a first call is that of a new process with an empty cache. Every size runs in a
@@ -29,9 +31,13 @@ import numpy as np
 import scipy.sparse
 from frame_with_hinges import FrameWithHinges
 from peers import load_opensees
+from size_rows import rows_of, rows_of_parts, rows_of_steps
 from table import FOLDER, save
 
 import vibrid as vb
+from vibrid.identification.adjoint import cost_and_gradient
+from vibrid.identification.levenberg import linearised
+from vibrid.identification.problem import make_problem
 from vibrid.papers.pages import machine
 from vibrid.simulation.choose_parts import bulk_of, run_bulk
 from vibrid.simulation.excitation import drive
@@ -42,7 +48,13 @@ from vibrid.structures.bulk_with_parts import BulkWithParts
 STEP, SAMPLES = 0.005, 8000
 STOREYS, FULL, SPARSE = (5, 20, 50, 100, 200, 500), (200, 800, 2000), (20_000,)
 UNKNOWNS, MOVED = (20, 200), 1000
+YIELDING, LENGTHS = (50, 200, 500, 2000), (2000, 4000)
+MODES = 100  # of the linear part of the frame, for its fit
 REPEATS = 4
+SIZES = {
+    "storeys": STOREYS, "linear": FULL, "sparse": SPARSE, "implicit": YIELDING, "frame": (2000,), "fit": (2000,),
+    "unknowns": UNKNOWNS, "memory": LENGTHS,
+}  # fmt: skip
 
 
 def motion(samples: int, strength: float = 0.3) -> vb.Record:
@@ -79,8 +91,9 @@ def once(part: str, count: int) -> dict:
     """One size, in this process."""
     if part == "frame":
         return hinges()
-    if part == "unknowns":
-        return fitted(count)
+    special = {"unknowns": fitted, "fit": fitted_frame, "memory": needed, "implicit": yielding}
+    if part in special:
+        return special[part](count)
     record = motion(SAMPLES)
     places = (
         np.linspace(0, count - 1, 10).astype(int) if part != "sparse" else np.linspace(0, count - 100, 10).astype(int)
@@ -110,7 +123,7 @@ def once(part: str, count: int) -> dict:
 
         found["step_us"] = 1e6 * min(_seconds(again) for _ in range(REPEATS)) / SAMPLES
         found |= {"modes": response.modal.count, "size": response.modal.size, "shares": response.modal.shares}
-    found["memory_gib"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    found["memory_gib"] = _memory()
     return found
 
 
@@ -141,14 +154,34 @@ def hinges() -> dict:
         moved, seconds = frame.by_opensees(ops, record.data[:, 0], STEP)
         found["opensees_step_us"] = 1e6 * seconds / MOVED
         found["apart"] = float(np.abs(moved - roof).max() / np.abs(roof).max())
-    found["memory_gib"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    found["memory_gib"] = _memory()
     return found
 
 
-def fitted(count: int) -> dict:
+def yielding(count: int) -> dict:
+    """Newmark's steps of a chain that yields: in its band, and with full matrices up to 500 storeys."""
+    laws = [vb.Bilinear(2e5 * count * (1 + 0.001 * i), 2e-3, post_yield_ratio=0.1) for i in range(count)]
+    made = vb.ShearBuilding(masses=np.full(count, 1e3), storeys=laws, damping=vb.Viscous(2e3))
+    found, peaks = {}, []
+    for solver in ("auto", "full") if count <= 500 else ("auto",):
+        integrator, times = vb.simulation.Newmark(solver=solver), {}
+        for samples in (MOVED, 3 * MOVED):
+            record = vb.Record(motion(3 * MOVED, 1.0).data[:samples], motion(2).channels, step=STEP)
+            response = vb.simulate(made, record, integrator=integrator)
+            times[samples] = min(
+                _seconds(lambda r=record, i=integrator: vb.simulate(made, r, integrator=i)) for _ in range(3)
+            )
+        found[f"{solver}_us"] = 1e6 * (times[3 * MOVED] - times[MOVED]) / (2 * MOVED)
+        peaks.append(response.displacement)
+        found.setdefault("told", response.settings.equations)
+    found["apart"] = float(np.abs(peaks[-1] - peaks[0]).max() / np.abs(peaks[0]).max())
+    return found | {"memory_gib": _memory()}
+
+
+def chain_to_fit(count: int, samples: int):
     """A chain of 200 linear storeys, whose stiffnesses are unknown: in `count` groups, with a prior."""
     storeys, rng = 200, np.random.default_rng(3)
-    record = motion(4000)
+    record = motion(samples)
     build = lambda k: vb.ShearBuilding(  # noqa: E731
         masses=np.full(storeys, 1e3), storeys=[vb.Linear(one, damping=2e3) for one in k]
     )
@@ -163,21 +196,66 @@ def fitted(count: int) -> dict:
                    name=f"group {i}")
         for i in range(count)
     ]  # fmt: skip
+    return build(np.full(storeys, 2e7)), data, unknown, integrator, 2e7 * groups[::each]
+
+
+def fitted(count: int) -> dict:
+    """The fit of that chain."""
+    start, data, unknown, integrator, true = chain_to_fit(count, 4000)
     begin, wall = time.process_time(), time.perf_counter()
     fit = vb.identify(
-        build(np.full(storeys, 2e7)), data, unknown, method=vb.TrajectoryFit(segments=1), integrator=integrator,
+        start, data, unknown, method=vb.TrajectoryFit(segments=1), integrator=integrator,
         checks="none", hold="linear", substeps=1,
     )  # fmt: skip
-    ended, true = time.process_time() - begin, 2e7 * groups[::each]
-    apart = np.abs(fit.estimate - true) / fit.deviation
+    return told_of(fit, true, begin, wall)
+
+
+def fitted_frame(count: int) -> dict:
+    """The moduli of 20 storeys of the frame with hinges, from accelerometers on 16 floors, in modes."""
+    frame, rng, record = FrameWithHinges(), np.random.default_rng(5), motion(4000, 1.0)
+    storey = np.array(frame.storey)
+    shares = np.exp(0.15 * rng.standard_normal(20))
+    floors = [frame.floors[i] for i in np.linspace(1, 19, 16).astype(int)]
+    truth = vb.simulate(frame.structure(shares[storey]), record)  # in all modes
+    data = truth.measure(vb.Sensors(absolute_acceleration=floors), noise=0.02, key=0)
+    unknown = [
+        vb.Unknown([f"modulus[{e}]" for e in np.flatnonzero(storey == i)], tied=True, name=f"storey {i}")
+        for i in range(20)
+    ]  # fmt: skip
+    yielded = int(sum(np.abs(truth.states[0]).max(axis=0) > 0))
+    begin, wall = time.process_time(), time.perf_counter()
+    fit = vb.identify(
+        frame.structure(np.ones(len(storey))), data, unknown, method=vb.TrajectoryFit(segments=1), modes=MODES,
+        checks="none", hold="linear", substeps=1,
+    )  # fmt: skip
+    found = told_of(fit, 2e11 * shares, begin, wall)
+    return found | {"size": count, "modes": MODES, "yielded": yielded}
+
+
+def told_of(fit, true: np.ndarray, begin: float, wall: float) -> dict:
+    ended, apart = time.process_time() - begin, np.abs(fit.estimate - true) / fit.deviation
     return {
         "fit_s": ended, "fit_wall_s": time.perf_counter() - wall,
         "gradients": fit.convergence.get("gradients", "tangents"),
         "iterations": fit.convergence["iterations"], "converged": fit.convergence["converged"],
         "within_2_deviations": float(np.mean(apart < 2.0)),
-        "error": float(np.median(np.abs(fit.estimate / true - 1.0))),
-        "memory_gib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20,
+        "error": float(np.median(np.abs(fit.estimate / true - 1.0))), "memory_gib": _memory(),
     }  # fmt: skip
+
+
+def needed(samples: int) -> dict:
+    """Memory for the gradient of 200 unknowns by the adjoint, and then for their Jacobian."""
+    start, data, unknown, integrator, _ = chain_to_fit(200, samples)
+    problem = make_problem(start, data, unknown, integrator=integrator).boxed()
+    before = _memory()
+    cost_and_gradient(problem, problem.start, np.full(16, 0.1))
+    gradient = _memory()
+    linearised(problem, problem.start).normal_equations(np.full(16, 0.1))
+    return {"before_gib": before, "gradient_gib": gradient, "jacobian_gib": _memory()}
+
+
+def _memory() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
 def _seconds(job) -> float:
@@ -196,65 +274,6 @@ def measured(part: str, count: int) -> dict:
     found = json.loads(ran.stdout.splitlines()[-1])
     print(part, count, found, flush=True)
     return found
-
-
-def rows_of(all_: dict) -> list[dict]:
-    rows = []
-    chain = {int(n): own for n, own in all_.get("storeys", {}).items()}
-    for count, own in chain.items():
-        step, first = own["step_us"], own["first_s"]
-        rows.append({
-            "what": f"{count} Bouc–Wen storeys, Runge–Kutta 4: a step of a whole call",
-            "measured": f"{step:.1f} µs; first call {first:.1f} s",
-            "target": "≤ 30 µs, first call ≤ 4 s" if count == 200 else "",
-            "met": (step <= 30 and first <= 4) if count == 200 else None,
-            "note": f"first call {own['first_wall_s']:.1f} s by the clock",
-        })  # fmt: skip
-    if 5 in chain and 500 in chain:
-        exponent = np.log(chain[500]["step_us"] / chain[5]["step_us"]) / np.log(100)
-        rows.append({
-            "what": "growth exponent from 5 to 500 storeys", "measured": f"{exponent:.2f}", "target": "≤ 1.1",
-            "met": bool(exponent <= 1.1),
-        })  # fmt: skip
-    for part, limit in (("linear", {2000: 100.0}), ("sparse", {20_000: 2000.0})):
-        for count, own in all_.get(part, {}).items():
-            most = limit.get(int(count))
-            told = ", ".join(f"{name} {100 * share:.2g} %" for name, share in own["shares"].items())
-            rows.append({
-                "what": f"{own['size']} linear degrees of freedom ({part}), 10 outputs: a step, modes known",
-                "measured": f"{own['step_us']:.1f} µs in {own['modes']} modes",
-                "target": "" if most is None else f"≤ {most:g} µs" + (", ≤ 4 GiB" if part == "sparse" else ""),
-                "met": None if most is None else bool(own["step_us"] <= most and own["memory_gib"] <= 4),
-                "note": f"first call with modes and compilation {own['first_s']:.1f} s, {own['memory_gib']:.2f} GiB"
-                + (f"; stated error {told}" if told else "; exact"),
-            })  # fmt: skip
-    return rows
-
-
-def rows_of_parts(all_: dict) -> list[dict]:
-    rows = []
-    for own in all_.get("frame", {}).values():
-        other = own["opensees_step_us"]
-        beside = "" if other is None else f"; OpenSees {other:.0f} µs, roof {own['apart']:.1g} apart"
-        rows.append({
-            "what": f"plane frame, {own['size']} degrees of freedom, {own['rows']} hinges: a step, modes known",
-            "measured": f"{own['step_us']:.0f} µs{beside}", "target": "≤ 1000 µs, ahead of OpenSees",
-            "met": bool(own["step_us"] <= 1000 and (other is None or own["step_us"] < other)),
-            "note": f"{own['yielded']} hinges yield; first call with modes and compilation {own['first_s']:.1f} s, "
-            f"{own['memory_gib']:.2f} GiB",
-        })  # fmt: skip
-    fits = {int(n): own for n, own in all_.get("unknowns", {}).items()}
-    for count, own in fits.items():
-        ratio = own["fit_s"] / fits[20]["fit_s"] if 20 in fits else np.nan
-        rows.append({
-            "what": f"200 linear storeys, 20 s at 200 Hz, 16 accelerometers: fit of {count} unknowns with a prior",
-            "measured": f"{own['fit_s']:.0f} s" + ("" if count == 20 else f", {ratio:.1f} times the time of 20"),
-            "target": "" if count == 20 else "≤ 3 times", "met": None if count == 20 else bool(ratio <= 3),
-            "note": f"by {own['gradients']}, {own['iterations']} steps, converged: {own['converged']}; median "
-            f"error {100 * own['error']:.2g} %, {100 * own['within_2_deviations']:.0f} % within two deviations; "
-            f"{own['memory_gib']:.2f} GiB" + (f"; {own['machine']}" if "machine" in own else ""),
-        })  # fmt: skip
-    return rows
 
 
 def draw(all_: dict) -> None:
@@ -276,7 +295,7 @@ def draw(all_: dict) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--part", choices=("storeys", "linear", "sparse", "frame", "unknowns"))
+    parser.add_argument("--part", choices=tuple(SIZES))
     parser.add_argument("--once", nargs=2)
     parser.add_argument("--machine", default=None)
     given = parser.parse_args()
@@ -285,11 +304,10 @@ def main() -> None:
         return
     kept = FOLDER / "results" / "size.json"
     all_ = json.loads(kept.read_text())["rows"][-1]["details"] if kept.exists() else {}
-    sizes_of = {"storeys": STOREYS, "linear": FULL, "sparse": SPARSE, "frame": (2000,), "unknowns": UNKNOWNS}
-    for part, sizes in sizes_of.items():
+    for part, sizes in SIZES.items():
         if given.part in (None, part):
             all_[part] = {str(n): measured(part, n) for n in sizes}
-    rows = rows_of(all_) + rows_of_parts(all_)
+    rows = rows_of(all_) + rows_of_steps(all_) + rows_of_parts(all_)
     rows[-1]["details"] = all_
     command = "python benchmarks/size.py"
     save("size", "Size: processor time of a step", command, given.machine or machine(), rows)

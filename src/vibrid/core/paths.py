@@ -116,6 +116,9 @@ def info(tree: Any, path: str) -> ParameterInfo:
     return info
 
 
+_MANY = 30  # changes from which entries of one row are set together
+
+
 def _set(node: Any, tokens: tuple[Any, ...], value, where: str) -> Any:
     if not tokens:
         if isinstance(node, eqx.Module) and not isinstance(value, eqx.Module):
@@ -143,13 +146,36 @@ def _set(node: Any, tokens: tuple[Any, ...], value, where: str) -> Any:
 
 def replace(tree: Tree, changes: Mapping[str, Any]) -> Tree:
     """A copy of the tree with the values at some paths changed; `[*]` sets every part."""
+    entries: dict[tuple[Any, ...], dict[int, Any]] = {}
     for path, value in changes.items():
         tokens = parse(path)
         concrete = _fill_stars(tree, tokens)
         values = value if len(concrete) > 1 and np.ndim(value) and len(value) == len(concrete) else None
         for i, chosen in enumerate(concrete):
-            tree = _set(tree, chosen, value if values is None else values[i], "")
+            own = value if values is None else values[i]
+            if len(changes) > _MANY and isinstance(chosen[-1], int) and not np.ndim(own) and _is_row(tree, chosen[:-1]):
+                entries.setdefault(chosen[:-1], {})[chosen[-1]] = own
+            else:
+                tree = _set(tree, chosen, own, "")
+    for tokens, own in entries.items():
+        row, distinct = jnp.asarray(_at(tree, tokens)), list({id(value): value for value in own.values()}.values())
+        which = {id(value): k for k, value in enumerate(distinct)}
+        values = jnp.stack([jnp.asarray(value, row.dtype) for value in distinct])
+        places = np.array([which[id(value)] for value in own.values()])
+        tree = _set(tree, tokens, row.at[np.array(list(own))].set(values[places]), "")
     return tree
+
+
+def _at(tree: Any, tokens: tuple[Any, ...]) -> Any:
+    for token in tokens:
+        tree = _step(tree, token, "")
+    return tree
+
+
+def _is_row(tree: Any, tokens: tuple[Any, ...]) -> bool:
+    """Whether there is a row of numbers, of which many entries are set at once."""
+    node = _at(tree, tokens)
+    return _is_array(node) and np.ndim(node) == 1
 
 
 def check(tree: Any, changes: Mapping[str, Any]) -> None:

@@ -18,7 +18,7 @@ from vibrid.identification.checks.time_step import STEP, refined, steps_needed
 from vibrid.identification.first_step import first_steps
 from vibrid.identification.method import Method, MethodChoice, as_method, refuse_impossible
 from vibrid.identification.methods.modal_fit import ModalFit
-from vibrid.identification.methods.trajectory import TrajectoryFit, went_astray
+from vibrid.identification.methods.trajectory import TrajectoryFit, refuse_method_in_modes, went_astray
 from vibrid.identification.modal_problem import make_modal_problem
 from vibrid.identification.modal_records import modes_of_records
 from vibrid.identification.problem import Problem, make_problem
@@ -46,6 +46,7 @@ def identify(
     hold: str = "auto",
     substeps: int | str = "auto",
     hold_out: float = 0.0,
+    modes: str | int | None = None,
     checks: str = "all",
     key: Seed = 0,
     progress: Progress = SILENT,
@@ -74,6 +75,9 @@ def identify(
             input between its samples, would bias the estimate, the fit is repeated with a finer step, or with hold
             "band-limited" if the data prefer it, and the result says so.
         hold_out: share at the end of each record that is used to score the fit, not to fit.
+        modes: a large structure whose nonlinear laws touch few degrees of freedom is fitted by `TrajectoryFit` in so
+            many modes of its linear part, found anew at every step, and the static shapes of laws and loads; "all" for
+            all modes. It takes checks="none". None for whole matrices.
         checks: "all", or "none" for the answer of the method as it is: its intervals then assume that model, time step
             and noise are right.
         key: seed of all random numbers.
@@ -101,6 +105,8 @@ def identify(
         raise InputError(f"checks are 'all' or 'none', not '{checks}'.")
     if on_answer is not None and not callable(on_answer):
         raise InputError(f"on_answer is a function of the result, not {on_answer!r}.")
+    if modes is not None and (checks != "none" or start != "given"):
+        raise Refusal('A fit in modes has no checks and begins where it is told to: say checks="none", start="given".')
     records = [data] if isinstance(data, Record) else data
     known_hold = "linear" if hold == "auto" else hold
     problem = make_problem(
@@ -113,8 +119,10 @@ def identify(
         hold=known_hold,
         substeps=first_steps(structure, records, known_hold) if isinstance(substeps, str) else substeps,
         hold_out=hold_out,
+        modes=modes,
     )
     refuse_impossible(problem, method)
+    refuse_method_in_modes(problem, method)
     with one_blas_thread():
         if start == "given":
             fit = method.solve(problem, key, progress)

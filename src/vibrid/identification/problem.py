@@ -18,6 +18,7 @@ from vibrid.core.device import on_processor
 from vibrid.core.errors import InputError, Refusal
 from vibrid.identification.checks.words import unit_hint
 from vibrid.identification.experiment import Experiment, loads_in
+from vibrid.identification.fit_in_modes import readings_in_modes, refuse_modes, refuse_needs
 from vibrid.identification.loads.unknown_load import UnknownLoad
 from vibrid.identification.needs import needs_of
 from vibrid.identification.sizes import sizes_in
@@ -28,6 +29,7 @@ from vibrid.simulation.exact import ExactLinear
 from vibrid.simulation.excitation import Drive, drive, inputs_of, loads_of
 from vibrid.simulation.implicit import pattern_for, with_pattern
 from vibrid.simulation.initial import Initial, as_initial
+from vibrid.simulation.newmark import Newmark
 from vibrid.simulation.response import delayed
 from vibrid.simulation.run import Readings, run
 from vibrid.simulation.simulate import chosen_integrator, default_integrator
@@ -77,6 +79,7 @@ class Problem(eqx.Module):
     hold: str = eqx.field(static=True)
     backwards: bool = eqx.field(static=True, default=False)  # whether it will be run backwards: with checkpoints
     pattern: Pattern | None = eqx.field(static=True, default=None)  # of the equations of implicit steps, where not full
+    modes: str | int | None = eqx.field(static=True, default=None)  # of the linear part, for `fit_in_modes`
     # derived from the above (`completed`)
     delays: bool = eqx.field(static=True, default=False)  # whether a sensor is delayed, or its delay is unknown
     needs: frozenset[str] = eqx.field(static=True, default=frozenset())  # abilities that a method must have
@@ -186,6 +189,7 @@ def make_problem(
     hold: str = "linear",
     substeps: int = 1,
     hold_out: float = 0.0,
+    modes: str | int | None = None,
 ) -> Problem:
     """Check the data against the structure and make the problem. The arguments are those of `identify`."""
     records = [data] if isinstance(data, Record) else list(data)
@@ -211,6 +215,9 @@ def make_problem(
         used, kept = _data(structure, record, sensors, hold, substeps, hold_out, loads, moving)
         arrays.append(used)
         held_out.append(kept)
+    if modes is not None:
+        refuse_modes(structure, modes, integrator)
+        integrator = integrator or Newmark()
     integrator = chosen_integrator(structure, integrator, hold, substeps)
     problem = completed(
         Problem(
@@ -223,9 +230,12 @@ def make_problem(
             integrator=integrator,
             substeps=substeps,
             hold=hold,
-            pattern=pattern_for(structure, integrator),
+            pattern=None if modes else pattern_for(structure, integrator),
+            modes=modes,
         )
     )
+    if modes is not None:
+        refuse_needs(problem)
     if not loads and "initial state" not in problem.needs:
         with on_processor():
             _check_size(problem)
@@ -378,7 +388,13 @@ def completed(problem: Problem) -> Problem:
     return dataclasses.replace(problem, needs=needs_of(problem))
 
 
+def predict(problem: Problem, free: Array, record: int) -> Any:
+    """Compiled `problem.predict`; in modes, where the problem is stated so."""
+    if problem.modes is not None:
+        return readings_in_modes(problem, free, record)
+    return _predict(problem, free, record)
+
+
 @native.jit
-def predict(problem: Problem, free: Array, record: int) -> jax.Array:
-    """Compiled `problem.predict`."""
+def _predict(problem: Problem, free: Array, record: int) -> jax.Array:
     return problem.predict(free, record)

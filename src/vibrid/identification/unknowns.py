@@ -205,7 +205,8 @@ class UnknownSet(eqx.Module):
 
     def place(self, experiment: Experiment, values: Array) -> Experiment:
         """The experiment with the unknowns set to physical values θ."""
-        return paths.replace(experiment, {place: values[i] for i, places in enumerate(self.places) for place in places})
+        each = [(values[i], places) for i, places in enumerate(self.places)]
+        return paths.replace(experiment, {place: value for value, places in each for place in places})
 
     @eqx.filter_jit
     def prior_residual(self, free: Array) -> jax.Array:

@@ -75,10 +75,14 @@ class _RowTry(NamedTuple):
     slope: jax.Array
 
 
-def run_parts(bulk: Bulk, method: Newmark, drive: Drive, step: jax.Array | float, substeps: int, start: Any) -> Any:
+def run_parts(
+    bulk: Bulk, method: Newmark, drive: Drive, step: jax.Array | float, substeps: int, start: Any,
+    pushed: jax.Array | None = None, read: tuple[jax.Array, ...] | None = None,
+) -> Any:  # fmt: skip
     """(q, q̇, q̈, states, failed) at every sample. Pure: it can be differentiated.
 
-    `start` is (q, q̇, states) at the first sample.
+    `start` is (q, q̇, states) at the first sample. `pushed` (samples, k) are further forces on the modes, with one step
+    a sample. Instead of the motion, `read` = (Rd, Rv, Ra) gives Rd q + Rv q̇ + Ra q̈.
     """
     h = step / substeps
     beta, gamma = method.beta, method.gamma
@@ -204,15 +208,19 @@ def run_parts(bulk: Bulk, method: Newmark, drive: Drive, step: jax.Array | float
         )  # fmt: skip
 
     def seen(state: Moving):
+        if read is not None:
+            return sum(rows @ own for rows, own in zip(read, (state.q, state.v, state.a), strict=True))
         return state.q, state.v, state.a, model.recorded(state.s), state.failed
 
     q, v, s = start
     e, w = bulk.rows @ q, bulk.rows @ v
-    load = bulk.participation @ drive.samples[0]
+    load = bulk.participation @ drive.samples[0] + (0.0 if pushed is None else pushed[0])
     a = load - bulk.rates * v - bulk.values * q - forces(e, w, s) @ bulk.rows
     still = jax.lax.stop_gradient(flexible) if simple else jnp.zeros((0, 0))
     first = Moving(q, v, a, e, w, bulk.rows @ a, s, still, jnp.zeros(size if simple else 0), jnp.zeros(()))
     loads = _loads(drive, substeps) @ bulk.participation.T  # (samples − 1, substeps, k)
+    if pushed is not None:
+        loads = loads + pushed[1:, None]
 
     def body(state, own):
         after, _ = jax.lax.scan(lambda now, load: (one(now, load), None), state, own)
@@ -242,6 +250,12 @@ def _loads(drive: Drive, substeps: int) -> jax.Array:
     fraction = (places - piece)[:, None] ** jnp.arange(powers)
     inside = jnp.einsum("nspm,sp->nsm", drive.coefficients[:, piece], fraction)
     return inside.at[:, -1].set(drive.samples[1:])
+
+
+def steps_of(drive: Drive, substeps: int) -> jax.Array:
+    """The inputs at every step, the first sample among them."""
+    inside = _loads(drive, substeps)
+    return jnp.concatenate([drive.samples[:1], inside.reshape(-1, inside.shape[-1])])
 
 
 def _largest(values):

@@ -79,7 +79,8 @@ class Response(InNotebooks):
             f"Response of a {type(self.structure).__name__} to '{self.excitation.name}': {size[0]} samples, "
             f"{self.excitation.duration:g} s, {size[1]} degrees of freedom\n"
             f"  largest displacement {largest:.4g} m; arrays displacement, velocity, acceleration {size}\n"
-            f"  {len(self.parts)} parts with laws: {', '.join(self.parts[:6])}{', …' if len(self.parts) > 6 else ''}{solved}"
+            f"  {len(self.parts)} parts with laws: {', '.join(self.parts[:6])}{', …' if len(self.parts) > 6 else ''}"
+            f"{solved}"
         )
 
     @checked

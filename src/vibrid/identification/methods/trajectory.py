@@ -93,7 +93,7 @@ class TrajectoryFit(Method):
         started = time.perf_counter()
         problem = problem.boxed()
         fit = self._shot(problem, self.segments or 1, key, progress, started)
-        if self.segments is not None or fit.cut_short or not astray(fit):
+        if self.segments is not None or problem.modes is not None or fit.cut_short or not astray(fit):
             return fit
         try:
             again = self._shot(problem, _SEGMENTS, key, progress, started)
@@ -264,6 +264,14 @@ def second_minimum(problem: Problem, descent: Descent) -> tuple[str, ...]:
             named = ", ".join(f"{n} = {v:.4g}" for n, v in list(zip(problem.unknowns.names, values, strict=True))[:4])
             return (f"A second minimum fits nearly as well ({named}, …): the data do not decide between them.",)
     return ()
+
+
+def refuse_method_in_modes(problem: Problem, method: Method) -> None:
+    """Refuse a fit in modes by anything but single shooting with the whole Jacobian."""
+    if problem.modes is None:
+        return
+    if not isinstance(method, TrajectoryFit) or method.adjoint or (method.segments or 1) > 1:
+        raise Refusal("A fit in modes is one of TrajectoryFit() with one segment, without adjoint=; leave out modes=.")
 
 
 def polished(method: Method, fit: Identification, problem: Problem, key, progress, started: float):
