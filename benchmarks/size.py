@@ -212,12 +212,15 @@ def fitted(count: int) -> dict:
 
 def fitted_frame(count: int) -> dict:
     """The moduli of 20 storeys of the frame with hinges, from accelerometers on 16 floors, in modes."""
-    frame, rng, record = FrameWithHinges(), np.random.default_rng(5), motion(4000, 1.0)
+    frame, rng, record = FrameWithHinges(), np.random.default_rng(5), motion(4000, 0.5)
     storey = np.array(frame.storey)
     shares = np.exp(0.15 * rng.standard_normal(20))
     floors = [frame.floors[i] for i in np.linspace(1, 19, 16).astype(int)]
     truth = vb.simulate(frame.structure(shares[storey]), record)  # in all modes
-    data = truth.measure(vb.Sensors(absolute_acceleration=floors), noise=0.02, key=0)
+    read = vb.Sensors(absolute_acceleration=floors)
+    data = truth.measure(read, noise=0.02, key=0)
+    deviations = 0.02 * truth.readings(read).std(axis=0)  # of the noise, known from the instruments
+    sensors = [vb.Sensor("absolute_acceleration", f, noise=d) for f, d in zip(floors, deviations, strict=True)]
     unknown = [
         vb.Unknown([f"modulus[{e}]" for e in np.flatnonzero(storey == i)], tied=True, name=f"storey {i}")
         for i in range(20)
@@ -226,7 +229,7 @@ def fitted_frame(count: int) -> dict:
     begin, wall = time.process_time(), time.perf_counter()
     fit = vb.identify(
         frame.structure(np.ones(len(storey))), data, unknown, method=vb.TrajectoryFit(segments=1), modes=MODES,
-        checks="none", hold="linear", substeps=1,
+        sensors=sensors, checks="none", hold="linear", substeps=1,
     )  # fmt: skip
     found = told_of(fit, 2e11 * shares, begin, wall)
     return found | {"size": count, "modes": MODES, "yielded": yielded}

@@ -1,5 +1,7 @@
 """Equations of implicit steps in a band and sparse: equal to full matrices, to SciPy, and with right derivatives."""
 
+import pickle
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -75,6 +77,7 @@ def test_sparse_factors_are_of_the_matrix_and_its_transpose():
     np.testing.assert_allclose(back, np.linalg.solve(full.T, other), rtol=1e-11)
     many = jax.vmap(lambda r: pattern.solve(numbers, r))(jnp.asarray([right, other]))
     np.testing.assert_allclose(many[1], np.linalg.solve(full, other), rtol=1e-11)
+    assert pickle.loads(pickle.dumps(pattern)) == pattern
     elsewhere = full.copy()
     elsewhere[tuple(np.argwhere(full == 0)[0])] = 1e-3
     assert np.isnan(pattern.of_matrix(jnp.asarray(elsewhere))).all()  # never silently left out

@@ -15,6 +15,7 @@ error).
 from __future__ import annotations
 
 import dataclasses
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import equinox as eqx
@@ -99,11 +100,23 @@ class _Point:
 
     @property
     def _given(self) -> tuple[Any, ...]:
-        return self.bulk, self.problem.integrator, self.drive, self.step, self.rest, jnp.asarray(self.found.shapes)
+        return self.bulk, self.problem.integrator, self.drive, self.step, self.rest
+
+    @cached_property
+    def motion(self) -> tuple[np.ndarray, ...]:
+        """(steps, k) q, q̇ and q̈; NaN from where a step found no equilibrium."""
+        *motion, _, failed = _motion(*self._given)
+        lost = np.asarray(failed)[:, None] > 0
+        return tuple(np.where(lost, np.nan, np.asarray(own)) for own in motion)
 
     def readings(self) -> np.ndarray:
         """(samples, sensors)."""
-        return np.asarray(_readings(*self._given, None, self.groups, self.sensors))[:: self.problem.substeps]
+        sensors, y = self.sensors, np.asarray(self.drive.samples) @ np.asarray(self.sensors.inputs).T
+        rows = (sensors.displacement, sensors.velocity, sensors.acceleration)
+        for own, q in zip(rows, self.motion, strict=True):
+            if own is not None:
+                y = y + q @ (np.asarray(own) @ self.found.shapes).T
+        return (np.asarray(sensors.gain) * y + np.asarray(sensors.offset))[:: self.problem.substeps]
 
     def slopes(self) -> np.ndarray:
         """(samples, sensors, unknowns)."""
@@ -113,24 +126,22 @@ class _Point:
             f"The derivatives of {self.size} coordinates at {steps} steps by {together} unknowns",
             24.0 * steps * self.size * together, "take fewer modes (modes=) or a shorter record",
         )  # fmt: skip
-        q, v, a, _, failed = _motion(*self._given[:-1])
-        motion = [np.asarray(own) for own in (q, v, a)]
-        if np.asarray(failed).any():
+        if not np.isfinite(self.motion[0]).all():
             return np.full((steps, len(self.problem.sensors), count), np.nan)[:: self.problem.substeps]
-        blocks = []
+        shapes, blocks = jnp.asarray(self.found.shapes), []
         for first in range(0, count, together):
-            own = [self._change(i, motion) for i in range(first, min(first + together, count))]
+            own = [self._change(i) for i in range(first, min(first + together, count))]
             changes = jax.tree.map(lambda *leaves: jnp.stack(leaves), *own)
-            y = np.asarray(_slopes(*self._given, self.groups, self.sensors, changes))
+            y = np.asarray(_slopes(*self._given, shapes, self.groups, self.sensors, changes))
             blocks.append(y[:, :: self.problem.substeps])
         return np.moveaxis(np.concatenate(blocks), 0, -1)
 
-    def _change(self, unknown: int, motion: list[np.ndarray]) -> tuple[Any, ...]:
+    def _change(self, unknown: int) -> tuple[Any, ...]:
         """Forces on the modes, changes of laws and of sensors by one unknown."""
         direction = jnp.zeros(len(self.free)).at[unknown].set(1.0)
         (mass, damping, stiffness, load), groups, sensors = _changes(self.problem, self.free, self.record, direction)
         shapes, pushed = self.found.shapes, np.zeros((len(self.drive.samples), self.size))
-        for matrix, own in zip((stiffness, damping, mass), motion, strict=True):
+        for matrix, own in zip((stiffness, damping, mass), self.motion, strict=True):
             if matrix is None:
                 continue
             full = np.asarray(matrix)
@@ -150,26 +161,18 @@ class _Point:
 _motion = eqx.filter_jit(lambda bulk, method, drive, step, rest: run_parts(bulk, method, drive, step, 1, rest))
 
 
-def _read(bulk: Bulk, method, drive, step, rest, shapes, pushed, groups, sensors):
-    """(steps, sensors)."""
-    laws = dataclasses.replace(bulk.laws, groups=groups)
-    rows = (sensors.displacement, sensors.velocity, sensors.acceleration)
-    read = tuple(jnp.zeros((sensors.count, shapes.shape[1])) if own is None else own @ shapes for own in rows)
-    bulk = dataclasses.replace(bulk, laws=laws)
-    y = run_parts(bulk, method, drive, step, 1, rest, pushed, read) + drive.samples @ sensors.inputs.T
-    return sensors.gain * y + sensors.offset
-
-
-_readings = eqx.filter_jit(_read)
-
-
 @eqx.filter_jit
-def _slopes(bulk, method, drive, step, rest, shapes, groups, sensors, changes):
+def _slopes(bulk: Bulk, method, drive, step, rest, shapes, groups, sensors, changes):
     """(unknowns, steps, sensors)."""
     own, fixed = eqx.partition((groups, sensors), eqx.is_inexact_array)
 
     def read(pushed, own):
-        return _read(bulk, method, drive, step, rest, shapes, pushed, *eqx.combine(own, fixed))
+        groups, sensors = eqx.combine(own, fixed)
+        moved = dataclasses.replace(bulk, laws=dataclasses.replace(bulk.laws, groups=groups))
+        rows = (sensors.displacement, sensors.velocity, sensors.acceleration)
+        read = tuple(jnp.zeros((sensors.count, shapes.shape[1])) if own is None else own @ shapes for own in rows)
+        y = run_parts(moved, method, drive, step, 1, rest, pushed, read) + drive.samples @ sensors.inputs.T
+        return sensors.gain * y + sensors.offset
 
     pushed, *others = changes
     none = jnp.zeros(pushed.shape[1:])

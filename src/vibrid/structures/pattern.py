@@ -69,6 +69,9 @@ class Pattern:
     def __hash__(self) -> int:
         return hash(self._key)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Pattern, (self.rows, self.columns, self.size, self.banded)
+
     def __repr__(self) -> str:
         return f"Pattern({self})"
 
