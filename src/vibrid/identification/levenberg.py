@@ -26,6 +26,7 @@ from vibrid.core.arguments import Array
 from vibrid.core.interrupts import listening
 from vibrid.core.progress import SILENT, Progress
 from vibrid.identification.box import Box, bounded_step, promise
+from vibrid.identification.cheaper import cheaper
 
 if TYPE_CHECKING:
     from vibrid.identification.problem import Problem
@@ -79,13 +80,13 @@ _readings_and_slopes = native.jacobian(_readings)
 
 def readings_and_slopes(problem: Problem, free: Array):
     """Predicted readings (nt, ny) of every record at φ, and their derivatives (nt, ny, p)."""
-    return _readings_and_slopes(problem, free)
+    return _readings_and_slopes(cheaper(problem), free)
 
 
 def gauss_newton(problem: Problem, free: Array, deviations: Array, batch_size: int = 8):
     """Cost, gradient and Gauss–Newton matrix at each of (starts, p) free vectors."""
     if free.shape[0] > 1:
-        return _many(problem, jnp.asarray(free), jnp.asarray(deviations), batch_size)
+        return _many(cheaper(problem), jnp.asarray(free), jnp.asarray(deviations), batch_size)
     return tuple(part[None] for part in linearised(problem, free[0]).normal_equations(deviations))
 
 

@@ -16,6 +16,7 @@ from vibrid.core import native
 from vibrid.core.arguments import Array, checked
 from vibrid.core.device import on_processor
 from vibrid.core.errors import InputError, Refusal
+from vibrid.identification.cheaper import cheaper
 from vibrid.identification.checks.words import unit_hint
 from vibrid.identification.experiment import Experiment, loads_in
 from vibrid.identification.loads.unknown_load import UnknownLoad
@@ -374,7 +375,11 @@ def completed(problem: Problem) -> Problem:
     return dataclasses.replace(problem, needs=needs_of(problem))
 
 
-@native.jit
 def predict(problem: Problem, free: Array, record: int) -> jax.Array:
     """Compiled `problem.predict`."""
+    return _predict(cheaper(problem), free, record)
+
+
+@native.jit
+def _predict(problem: Problem, free: Array, record: int) -> jax.Array:
     return problem.predict(free, record)

@@ -1,8 +1,8 @@
 """One function at many points inside a compiled program, as machine code: a vector of points at a time.
 
-A filter moves its sigma points, or the tangents of its state, from sample to sample; between, it factorises matrices,
-which XLA leaves to LAPACK. Here the first is a call of its own within the compiled loop. A function that has no such form
-runs for all points by `jax.vmap`, with the same results.
+A filter moves its sigma points, or the tangents of its state, from sample to sample, and factorises matrices between,
+which XLA leaves to LAPACK. Here the first is a call of its own within the compiled loop. A function that has no such
+form runs for all points by `jax.vmap`, with the same results.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _over(one: Callable[..., Any], given: Sequence[Any], points: Any, by_xla: Ca
 
 
 def _loop(one: Callable[..., Any], arguments: Sequence[Any]) -> Callable[..., Any] | None:
-    """The machine code for all points: in vectors, or one after another where a step iterates; None where neither is."""
+    """The machine code for all points: in vectors; one after another where a step iterates; None where neither is."""
     *given, points = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in arguments]
     point = jax.ShapeDtypeStruct(points.shape[1:], points.dtype)
     try:

@@ -16,6 +16,7 @@ from vibrid.core.arguments import Array
 from vibrid.core.errors import InputError
 from vibrid.core.progress import SILENT
 from vibrid.identification import augmented
+from vibrid.identification.cheaper import cheaper
 from vibrid.identification.conclude import conclude
 from vibrid.identification.diagnostics import autocorrelation
 from vibrid.identification.method import METHODS, Sample, Sequential
@@ -154,9 +155,9 @@ class _Kalman(Sequential):
         p, start, root = len(problem.unknowns), jnp.asarray(augmented.at_priors(problem, free)), None
         paths, bands, squares, counts, smallest = [], [], 0.0, 0.0, 0.0
         sizes, correlations = [1.0], [0.0]
-        covariance = np.zeros((p, p))
+        covariance, cheap = np.zeros((p, p)), cheaper(problem)
         for r in range(len(problem.data)):
-            single = dataclasses.replace(problem, data=(problem.data[r],))  # with the loads of this record
+            single = dataclasses.replace(cheap, data=(problem.data[r],))  # with the loads of this record
             belief = _first_belief(self, single, start, jnp.asarray(noise), r, root)
             belief, (path, band, innovation, surprise, present) = _filter(self, single, belief)
             start, root = belief.mean[-p:], belief.root
@@ -244,8 +245,8 @@ class UnscentedKalman(_Kalman):
         return mean, jnp.linalg.qr(jnp.concatenate([deviations, root_drift]), mode="r")
 
     def _predicted_readings(self, problem, mean, root, sample):
-        """Two points `mean ± spacing · row` of equal weight w deviate by √w (±spacing · row, y± − ȳ). Turned by 45° these
-        are (row, √(w/2) (y₊ − y₋)) and (0, √(w/2) (y₊ + y₋ − 2ȳ)), as 2 w spacing² = 1."""
+        """Two points `mean ± spacing · row` of equal weight w deviate by √w (±spacing · row, y± − ȳ). Turned by 45°
+        these are (row, √(w/2) (y₊ − y₋)) and (0, √(w/2) (y₊ + y₋ − 2ȳ)), as 2 w spacing² = 1."""
         points, mean_weights, weights = self._points(mean, root)
         y = native.each(_read, (problem, sample.inputs), points)
         predicted = mean_weights @ y
