@@ -73,7 +73,7 @@ def jacobian(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def parts(function: Callable[..., Any]) -> Callable[..., Any]:
-    """`eqx.filter_jit(function)` in which functions of many points are machine code (`each`)."""
+    """`eqx.filter_jit(function)` in which functions of many points are machine code (`points`)."""
     return _either(function, _flat, lambda function: function)
 
 
