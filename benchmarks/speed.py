@@ -1,7 +1,7 @@
 """Speed of simulations and Jacobians: machine code, XLA, numba by hand and OpenSees, interleaved in one process.
 
     python benchmarks/speed.py                     # all parts; some ten minutes
-    python benchmarks/speed.py --part loops        # or jacobians, fit, before, filters, starts, curves
+    python benchmarks/speed.py --part loops        # or jacobians, fit, before, filters, others, starts, curves
     git worktree add ../before b1090b4 && VIBRID_BEFORE=../before python benchmarks/speed.py --part before
 
 Whole calls of `simulate`, as a user makes them. Times are of the processor (`time.process_time`, of child processes by
@@ -25,6 +25,7 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 import numpy as np
+import speed_others
 from peers import load_opensees, opensees_bouc_wen
 from table import FOLDER, save
 
@@ -214,40 +215,6 @@ def before(repeats: int) -> list[dict]:
     return rows
 
 
-def filters(repeats: int) -> list[dict]:
-    """A pass of the filters over ten storeys, by whole calls of `identify`; and online updates, as in `masing.py`."""
-    import masing
-
-    structure, record = building(10), motion(4.0)
-    data = vb.simulate(structure, record).measure(vb.Sensors(acceleration=range(10)), noise=0.01)
-    rows = []
-    for name, method, limit in (
-        ("UKF", vb.UnscentedKalman(passes=1), 1.0),
-        ("EKF", vb.ExtendedKalman(passes=1), None),
-    ):
-        ours = lambda m=method: vb.identify(structure, data, ["storeys[*].stiffness"], m, checks="none")  # noqa: E731
-        seconds = in_turns({"vibrid": ours, "XLA": by_xla(ours)}, max(repeats // 2, 1))
-        here, there = ours(), by_xla(ours)()
-        error = np.abs(here.estimate / there.estimate - 1).max()
-        rows.append({
-            "what": f"{name} of ten storeys, ten unknown stiffnesses, {len(record)} samples: a pass, s",
-            "measured": f"{seconds['vibrid']:.2f} (XLA {seconds['XLA']:.2f})",
-            "target": "" if limit is None else f"≤ {limit:g} [A]",
-            "met": None if limit is None else bool(seconds["vibrid"] <= limit),
-            "note": f"{1e6 * seconds['vibrid'] / len(record):.0f} µs a sample; differs by {error:.0e}",
-            "details": seconds,
-        })  # fmt: skip
-        print(rows[-1]["what"], rows[-1]["measured"], rows[-1]["note"], flush=True)
-    online = masing.update_speed(repeats)[0]
-    rate = online["details"]["updates"] / online["details"]["seconds"]
-    rows.append({
-        "what": f"{online['what']}, a second", "measured": f"{rate:.0f}", "target": "≥ 6000 [A]",
-        "met": bool(rate >= 6000), "note": "by XLA; the call from Python included", "details": online["details"],
-    })  # fmt: skip
-    print(rows[-1]["what"], rows[-1]["measured"], flush=True)
-    return rows
-
-
 def process(command: list[str], **settings) -> tuple[float, float]:
     """s of the processor, and by the clock, of a new process and what it starts."""
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
@@ -357,7 +324,8 @@ PARTS = {
     "jacobians": jacobians,
     "fit": fit,
     "before": before,
-    "filters": filters,
+    "filters": lambda repeats: speed_others.filters(repeats, in_turns, by_xla),
+    "others": speed_others.others,
     "starts": starts,
     "curves": curves,
 }
