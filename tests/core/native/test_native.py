@@ -106,6 +106,56 @@ def test_the_sign_of_zero_is_kept():
     same(natively(looped(function), table), jax.jit(looped(function))(table))
 
 
+BITS = {
+    "and": jnp.bitwise_and, "or": jnp.bitwise_or, "xor": jnp.bitwise_xor, "add": jnp.add, "sub": jnp.subtract,
+    "mul": jnp.multiply, "shift": lambda x, y: x >> 11, "shift out": lambda x, y: y >> 63, "none": lambda x, y: x >> 0,
+    "eq": lambda x, y: x == y, "ne": lambda x, y: x != y, "where": lambda x, y: jnp.where(x == y, x, y + x),
+    "as number": lambda x, y: x.astype(float), "with a sign": lambda x, y: x.astype(int), "known": lambda x, y:
+    y ^ (jnp.uint64(2**63 + 5) * jnp.uint64(7)), "number of the other": lambda x, y: (x ^ y).astype(float) * 2.0**-53,
+    "truth": lambda x, y: (x > 0 if x.dtype == int else x != 0).astype(x.dtype),
+}  # fmt: skip
+
+
+def test_whole_numbers_without_a_sign_are_those_of_xla_bit_for_bit():
+    """Also where they overflow, carried from step to step, and with numbers that are known before."""
+    special = [0, 1, 2, 7, 2**31, 2**32 + 1, 2**53 + 1, 2**63 - 1, 2**63, 2**63 + 9, 2**64 - 2, 2**64 - 1]
+    pairs = np.array(list(itertools.product(special, special)), np.uint64)
+    table = np.resize(pairs, (LENGTH, 2))
+
+    def run(start, table):
+        def step(carry, row):
+            carry = carry * np.uint64(0x9E3779B97F4A7C15) + (row[0] ^ row[1])
+            return carry, tuple(f(*row) for f in BITS.values())
+
+        return jax.lax.scan(step, start, table)
+
+    here, there = natively(run, np.uint64(3), table), jax.jit(run)(np.uint64(3), table)
+    for name, a, b in zip(["carried", *BITS], [here[0], *here[1]], [there[0], *there[1]], strict=True):
+        print(name)
+        np.testing.assert_array_equal(a, np.asarray(b))
+
+
+def test_bits_of_whole_numbers_with_a_sign():
+    table = np.resize(np.array(list(itertools.product([0, 1, -1, 7, -(2**63), 2**63 - 1], repeat=2))), (LENGTH, 2))
+    call = looped(lambda x, y: (x & y, x | y, x ^ y, jax.lax.shift_right_logical(x, jnp.asarray(3))))
+    for a, b in zip(natively(call, table), jax.jit(call)(table), strict=True):
+        np.testing.assert_array_equal(a, np.asarray(b))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: ~x, lambda x: x / x.dtype.type(3), lambda x: x // x.dtype.type(3), lambda x: x >> x,
+        lambda x: jnp.maximum(x, x.dtype.type(3)), lambda x: x.astype(np.uint32), lambda x: (x * 0.5).astype(np.uint64),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("kind", [np.uint64, np.int64])
+def test_other_operations_on_bits_stay_with_xla(function, kind):
+    table = np.arange(LENGTH, dtype=kind)
+    call = native.jit(lambda table: jax.lax.scan(lambda c, x: (c, function(x)), 0, table)[1])
+    np.testing.assert_allclose(call(table), jax.vmap(function)(table), rtol=1e-15)
+
+
 def test_what_is_carried_arrays_and_a_reverse_loop():
     """Final states are those after the last step; rows, products, sums, gathers and scatters work on whole arrays."""
     matrix = np.array([[2.0, -1.0, 0.0], [-1.0, 2.0, -1.0], [0.0, -1.0, 1.0]])
