@@ -1,5 +1,7 @@
 """Loops in machine code give what XLA gives: every operation, random programs, lanes, batches, final states."""
 
+import contextlib
+import errno
 import itertools
 
 import jax
@@ -9,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vibrid.core import native
+from vibrid.core import kept_programs, native
 from vibrid.core.linalg import solve
 from vibrid.core.native import compiled, machine
 from vibrid.core.native.scalars import NotNative
@@ -327,6 +329,21 @@ def test_a_cache_that_is_damaged_or_cannot_be_written_costs_time_only(monkeypatc
     monkeypatch.setattr(machine, "cache_folder", lambda: tmp_path)
     machine._loaded(text, "vibrid_test")
     assert kept.read_bytes() == whole
+
+
+def test_a_full_disk_costs_time_only(monkeypatch, tmp_path):
+    class Full:
+        def write(self, content):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(machine, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(kept_programs, "cache_folder", lambda: tmp_path)
+    for module in (machine, kept_programs):
+        monkeypatch.setattr(module, "whole_file", lambda path: contextlib.nullcontext(Full()))
+    assert machine._loaded(compiled.written(*_small_loop()), "vibrid_test").get_function_address("handler")
+    run = jax.jit(lambda x: [x + 1.0]).lower(1.0).compile()
+    kept_programs.keep("name", run, jax.tree.structure([0]), 1, [])
+    assert not [file for file in tmp_path.rglob("*") if file.is_file()]
 
 
 def _small_loop():
