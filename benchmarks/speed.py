@@ -1,7 +1,7 @@
 """Speed of simulations and Jacobians: machine code, XLA, numba by hand and OpenSees, interleaved in one process.
 
     python benchmarks/speed.py                     # all parts; some ten minutes
-    python benchmarks/speed.py --part loops        # or jacobians, fit, before, filters, starts, curves
+    python benchmarks/speed.py --part loops        # or jacobians, fit, before, filters, others, starts, curves
     git worktree add ../before b1090b4 && VIBRID_BEFORE=../before python benchmarks/speed.py --part before
 
 Whole calls of `simulate`, as a user makes them. Times are of the processor (`time.process_time`, of child processes by
@@ -25,6 +25,7 @@ from pathlib import Path
 import jax
 import jax.numpy as jnp
 import numpy as np
+import speed_others
 from peers import load_opensees, opensees_bouc_wen
 from table import FOLDER, save
 
@@ -214,22 +215,6 @@ def before(repeats: int) -> list[dict]:
     return rows
 
 
-def filters(repeats: int) -> list[dict]:
-    """A pass of the unscented filter over ten storeys, by whole calls of `identify`."""
-    structure, record = building(10), motion(10.0)
-    data = vb.simulate(structure, record).measure(vb.Sensors(acceleration=range(10)), noise=0.01)
-    method = vb.UnscentedKalman()
-    ours = lambda: vb.identify(structure, data, unknown=["storeys[*].stiffness"], method=method, checks="none")  # noqa: E731
-    seconds = in_turns({"vibrid": ours}, max(repeats // 2, 1))["vibrid"]
-    row = {
-        "what": f"UKF of ten storeys, ten unknown stiffnesses, {len(record)} samples: a pass, s",
-        "measured": f"{seconds:.2f}", "target": "≤ 1 [A]", "met": bool(seconds <= 1.0),
-        "note": f"{len(record) / seconds:.0f} samples a second, by XLA", "details": {"seconds": seconds},
-    }  # fmt: skip
-    print(row["what"], row["measured"], flush=True)
-    return [row]
-
-
 def process(command: list[str], **settings) -> tuple[float, float]:
     """s of the processor, and by the clock, of a new process and what it starts."""
     before, begin = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
@@ -339,7 +324,8 @@ PARTS = {
     "jacobians": jacobians,
     "fit": fit,
     "before": before,
-    "filters": filters,
+    "filters": lambda repeats: speed_others.filters(repeats, in_turns, by_xla),
+    "others": speed_others.others,
     "starts": starts,
     "curves": curves,
 }

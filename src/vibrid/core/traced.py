@@ -149,7 +149,8 @@ def program_of(function: Callable[..., Any], *examples, machine: bool = False) -
     Programs for a `machine` (core/native) may hold while loops and solutions of linear equations; others are refused.
     """
     closed = jax.make_jaxpr(function)(*examples)
-    return _Opener(machine=machine).program(closed.jaxpr, closed.consts)
+    with jax.ensure_compile_time_eval():  # known parts are computed here, also inside another trace
+        return _Opener(machine=machine).program(closed.jaxpr, closed.consts)
 
 
 def operation_of(equation) -> Program:

@@ -6,11 +6,11 @@ import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid.core import native
 from vibrid.core.errors import InputError, Refusal, VibridError, unknown_name
 from vibrid.hybrid.limits import SafetyLimits
 from vibrid.hybrid.parts import Experimental, Modelled, Scaling
@@ -184,6 +184,6 @@ def _in_a_row(values: np.ndarray) -> np.ndarray:
     return values.reshape(values.shape[0] * values.shape[1], *values.shape[2:])
 
 
-@eqx.filter_jit
+@native.jit
 def _scan(plan: Plan, carry, ends):
     return jax.lax.scan(lambda carry, pair: plan.whole_step(carry, pair), carry, ends)

@@ -26,6 +26,7 @@ from vibrid.core.arguments import Array
 from vibrid.core.interrupts import listening
 from vibrid.core.progress import SILENT, Progress
 from vibrid.identification.box import Box, bounded_step, promise
+from vibrid.identification.cheaper import cheaper
 from vibrid.identification.fit_in_modes import readings_and_slopes_in_modes
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def readings_and_slopes(problem: Problem, free: Array):
     """Predicted readings (nt, ny) of every record at φ, and their derivatives (nt, ny, p)."""
     if problem.modes is not None:
         return readings_and_slopes_in_modes(problem, free)
-    return _readings_and_slopes(problem, free)
+    return _readings_and_slopes(cheaper(problem), free)
 
 
 def gauss_newton(problem: Problem, free: Array, deviations: Array, batch_size: int = 8):
@@ -91,7 +92,7 @@ def gauss_newton(problem: Problem, free: Array, deviations: Array, batch_size: i
         each = [linearised(problem, own).normal_equations(deviations) for own in free]
         return tuple(np.stack(part) for part in zip(*each, strict=True))
     if free.shape[0] > 1:
-        return _many(problem, jnp.asarray(free), jnp.asarray(deviations), batch_size)
+        return _many(cheaper(problem), jnp.asarray(free), jnp.asarray(deviations), batch_size)
     return tuple(part[None] for part in linearised(problem, free[0]).normal_equations(deviations))
 
 

@@ -16,6 +16,7 @@ from vibrid.core import native
 from vibrid.core.arguments import Array, checked
 from vibrid.core.device import on_processor
 from vibrid.core.errors import InputError, Refusal
+from vibrid.identification.cheaper import cheaper
 from vibrid.identification.checks.words import unit_hint
 from vibrid.identification.experiment import Experiment, loads_in
 from vibrid.identification.fit_in_modes import readings_in_modes, refuse_modes, refuse_needs
@@ -392,7 +393,7 @@ def predict(problem: Problem, free: Array, record: int) -> Any:
     """Compiled `problem.predict`; in modes, where the problem is stated so."""
     if problem.modes is not None:
         return readings_in_modes(problem, free, record)
-    return _predict(problem, free, record)
+    return _predict(cheaper(problem), free, record)
 
 
 @native.jit

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar, cast
 
 import equinox as eqx
 import jax
 import numpy as np
-import optax
 
 from vibrid.core import precision  # noqa: F401
 from vibrid.core.errors import FileProblem, InputError
 from vibrid.core.progress import SILENT, Progress
 from vibrid.networks.checkpoint import Checkpoint, tree_arrays, tree_from
+
+if TYPE_CHECKING:
+    import optax
 
 TrainingState = TypeVar("TrainingState")
 Arguments = ParamSpec("Arguments")
@@ -26,6 +28,8 @@ def adam(rate: float, steps: int = 0, last: float | None = None, **options) -> o
 
     It treats all parameters as one vector: small layers would otherwise cost more to update than to use.
     """
+    import optax  # where it is used: commands that train nothing do not wait for it
+
     schedule = rate
     if last is not None and last != rate:
         schedule = optax.cosine_decay_schedule(rate, max(steps, 1), last / rate)
@@ -34,7 +38,9 @@ def adam(rate: float, steps: int = 0, last: float | None = None, **options) -> o
 
 def apply_updates(parameters: TrainingState, change) -> TrainingState:
     """`optax.apply_updates` for any tree of arrays: its own annotations leave out trees that are modules."""
-    return cast(TrainingState, optax.apply_updates(cast(optax.Params, parameters), change))
+    import optax  # where it is used: commands that train nothing do not wait for it
+
+    return cast(TrainingState, optax.apply_updates(cast("optax.Params", parameters), change))
 
 
 UNTUNED = {"xla_gpu_enable_triton_gemm": False}

@@ -1,5 +1,7 @@
 """Loops in machine code give what XLA gives: every operation, random programs, lanes, batches, final states."""
 
+import contextlib
+import errno
 import itertools
 
 import jax
@@ -9,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vibrid.core import native
+from vibrid.core import kept_programs, native
 from vibrid.core.linalg import solve
 from vibrid.core.native import compiled, machine
 from vibrid.core.native.scalars import NotNative
@@ -104,6 +106,56 @@ def test_the_sign_of_zero_is_kept():
         return 1.0 / (x * y), 1.0 / jnp.sign(x), 1.0 / -x, 1.0 / jnp.abs(x)
 
     same(natively(looped(function), table), jax.jit(looped(function))(table))
+
+
+BITS = {
+    "and": jnp.bitwise_and, "or": jnp.bitwise_or, "xor": jnp.bitwise_xor, "add": jnp.add, "sub": jnp.subtract,
+    "mul": jnp.multiply, "shift": lambda x, y: x >> 11, "shift out": lambda x, y: y >> 63, "none": lambda x, y: x >> 0,
+    "eq": lambda x, y: x == y, "ne": lambda x, y: x != y, "where": lambda x, y: jnp.where(x == y, x, y + x),
+    "as number": lambda x, y: x.astype(float), "with a sign": lambda x, y: x.astype(int), "known": lambda x, y:
+    y ^ (jnp.uint64(2**63 + 5) * jnp.uint64(7)), "number of the other": lambda x, y: (x ^ y).astype(float) * 2.0**-53,
+    "truth": lambda x, y: (x > 0 if x.dtype == int else x != 0).astype(x.dtype),
+}  # fmt: skip
+
+
+def test_whole_numbers_without_a_sign_are_those_of_xla_bit_for_bit():
+    """Also where they overflow, carried from step to step, and with numbers that are known before."""
+    special = [0, 1, 2, 7, 2**31, 2**32 + 1, 2**53 + 1, 2**63 - 1, 2**63, 2**63 + 9, 2**64 - 2, 2**64 - 1]
+    pairs = np.array(list(itertools.product(special, special)), np.uint64)
+    table = np.resize(pairs, (LENGTH, 2))
+
+    def run(start, table):
+        def step(carry, row):
+            carry = carry * np.uint64(0x9E3779B97F4A7C15) + (row[0] ^ row[1])
+            return carry, tuple(f(*row) for f in BITS.values())
+
+        return jax.lax.scan(step, start, table)
+
+    here, there = natively(run, np.uint64(3), table), jax.jit(run)(np.uint64(3), table)
+    for name, a, b in zip(["carried", *BITS], [here[0], *here[1]], [there[0], *there[1]], strict=True):
+        print(name)
+        np.testing.assert_array_equal(a, np.asarray(b))
+
+
+def test_bits_of_whole_numbers_with_a_sign():
+    table = np.resize(np.array(list(itertools.product([0, 1, -1, 7, -(2**63), 2**63 - 1], repeat=2))), (LENGTH, 2))
+    call = looped(lambda x, y: (x & y, x | y, x ^ y, jax.lax.shift_right_logical(x, jnp.asarray(3))))
+    for a, b in zip(natively(call, table), jax.jit(call)(table), strict=True):
+        np.testing.assert_array_equal(a, np.asarray(b))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: ~x, lambda x: x / x.dtype.type(3), lambda x: x // x.dtype.type(3), lambda x: x >> x,
+        lambda x: jnp.maximum(x, x.dtype.type(3)), lambda x: x.astype(np.uint32), lambda x: (x * 0.5).astype(np.uint64),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("kind", [np.uint64, np.int64])
+def test_other_operations_on_bits_stay_with_xla(function, kind):
+    table = np.arange(LENGTH, dtype=kind)
+    call = native.jit(lambda table: jax.lax.scan(lambda c, x: (c, function(x)), 0, table)[1])
+    np.testing.assert_allclose(call(table), jax.vmap(function)(table), rtol=1e-15)
 
 
 def test_what_is_carried_arrays_and_a_reverse_loop():
@@ -277,6 +329,21 @@ def test_a_cache_that_is_damaged_or_cannot_be_written_costs_time_only(monkeypatc
     monkeypatch.setattr(machine, "cache_folder", lambda: tmp_path)
     machine._loaded(text, "vibrid_test")
     assert kept.read_bytes() == whole
+
+
+def test_a_full_disk_costs_time_only(monkeypatch, tmp_path):
+    class Full:
+        def write(self, content):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(machine, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(kept_programs, "cache_folder", lambda: tmp_path)
+    for module in (machine, kept_programs):
+        monkeypatch.setattr(module, "whole_file", lambda path: contextlib.nullcontext(Full()))
+    assert machine._loaded(compiled.written(*_small_loop()), "vibrid_test").get_function_address("handler")
+    run = jax.jit(lambda x: [x + 1.0]).lower(1.0).compile()
+    kept_programs.keep("name", run, jax.tree.structure([0]), 1, [])
+    assert not [file for file in tmp_path.rglob("*") if file.is_file()]
 
 
 def _small_loop():

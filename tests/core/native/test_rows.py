@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_native import LENGTH, ONE, OPERATIONS, SPECIAL, TWO, natively, same
+from test_native import BITS, LENGTH, ONE, OPERATIONS, SPECIAL, TWO, natively, same
 
 import vibrid as vb
 from vibrid.core.linalg import solve
@@ -92,6 +92,15 @@ def test_random_programs(lines, size):
     start = (np.linspace(0.1, 1.0, size), np.full(size, 0.2))
     call = lambda start, rows: jax.lax.scan(step, start, rows)  # noqa: E731
     same(natively(call, start, rows), jax.jit(call)(start, rows), 1e-11, least=1.0)
+
+
+def test_bits_of_rows_of_whole_numbers_without_a_sign():
+    def every(x):
+        return jax.lax.scan(lambda c, row: (c * np.uint64(5) + row[0], [f(*row) for f in BITS.values()]), x[0, 0], x)
+
+    x = np.random.default_rng(0).integers(0, 2**64 - 1, (LENGTH, 2, 11), np.uint64, endpoint=True)
+    for a, b in zip(jax.tree.leaves(natively(every, x)), jax.tree.leaves(jax.jit(every)(x)), strict=True):
+        np.testing.assert_array_equal(a, np.asarray(b))
 
 
 def test_truths_whole_numbers_and_short_arrays_beside_rows():

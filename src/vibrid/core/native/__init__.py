@@ -1,10 +1,11 @@
 """Time loops as machine code: traced programs as straight lines of scalars in a loop, compiled by LLVM.
 
 traced scan → scalars (`loop`, `unroll`) → LLVM (`text`, `handler`) → machine code
-(`machine`) → called inside `jit` (`compiled`)
+(`machine`) → called inside `jit` (`compiled`), or for many points within a loop of XLA (`points`)
 """
 
-from vibrid.core.native.compiled import batch, jacobian, jit
+from vibrid.core.native.compiled import batch, jacobian, jit, parts
 from vibrid.core.native.machine import why_not
+from vibrid.core.native.points import each, slope
 
-__all__ = ["batch", "jacobian", "jit", "why_not"]
+__all__ = ["batch", "each", "jacobian", "jit", "parts", "slope", "why_not"]

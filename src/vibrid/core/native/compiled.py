@@ -72,6 +72,11 @@ def jacobian(function: Callable[..., Any]) -> Callable[..., Any]:
     return _either(function, _differentiated, _jacobian)
 
 
+def parts(function: Callable[..., Any]) -> Callable[..., Any]:
+    """`eqx.filter_jit(function)` in which functions of many points are machine code (`points`)."""
+    return _either(function, _flat, lambda function: function)
+
+
 def batch(function: Callable[..., Any]) -> Callable[..., Any]:
     """`function(shared, own)` for every entry of the leading axis of the arrays in `own`."""
     return _either(function, _batched, lambda function: lambda s, own: jax.vmap(lambda o: function(s, o))(own))
@@ -262,6 +267,18 @@ def mean_length(scan: Operation) -> float:
     """Elements of an array in a step, on average."""
     operations = scan.loop.operations
     return sum(max((r.size for r in o.results), default=0) for o in operations) / max(len(operations), 1)
+
+
+def too_long(scan: Operation) -> bool:
+    """Whether a step that cannot be of rows is left to XLA."""
+    return mean_length(scan) >= _TOO_LONG
+
+
+def called_with(scan: Operation, given, wide: Sequence[bool], lanes: int) -> Sequence[Any]:
+    """The results of a scan by machine code, of which nothing is known before; arguments that are `wide` have lanes as
+    their last axis or, where `lanes` is 0, runs as their first."""
+    known, none = [None] * len(given), [False] * len(given)
+    return _ffi(scan, given, known, wide if lanes else none, none if lanes else wide, lanes)
 
 
 def _program(scan: Operation, known, wide, lanes: int) -> LoopProgram:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vibrid.core.native.loop import LoopProgram
 
-STORED = {"float64": ("double", 8), "int64": ("i64", 8), "int32": ("i32", 4), "bool": ("i8", 1)}
+STORED = {"float64": ("double", 8), "int64": ("i64", 8), "uint64": ("i64", 8), "int32": ("i32", 4), "bool": ("i8", 1)}
 """The types of numbers in memory, and their bytes."""
 
 

@@ -14,6 +14,7 @@ matrix cost nothing. Everything else follows IEEE 754 as JAX does.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -83,12 +84,13 @@ class Block:
 
 
 def type_of(dtype: np.dtype) -> str:
-    """The type of the elements of an array."""
+    """The type of the elements of an array. Whole numbers without a sign are the same 64 bits with one: operations that
+    would tell them apart are refused (`unroll`)."""
     if dtype == np.float64:
         return NUMBER
     if dtype == np.bool_:
         return TRUTH
-    if dtype in (np.int64, np.int32):
+    if dtype in (np.int64, np.int32, np.uint64):
         return INTEGER
     raise NotNative(f"numbers of type {dtype}")
 
@@ -96,6 +98,10 @@ def type_of(dtype: np.dtype) -> str:
 _COMPARED: dict[str, Callable[[Any, Any], bool]] = {
     "lt": lambda a, b: a < b, "le": lambda a, b: a <= b, "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b,
     "eq": lambda a, b: a == b, "ne": lambda a, b: a != b,
+}  # fmt: skip
+_BITS: dict[str, Callable[[int, int], int]] = {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "and": operator.and_, "or": operator.or_,
+    "xor": operator.xor, "lshr": operator.rshift,
 }  # fmt: skip
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sqrt": np.sqrt, "exp": np.exp, "log": np.log, "sin": np.sin, "cos": np.cos, "pow": np.power, "abs": np.abs,
@@ -227,6 +233,20 @@ class Builder:
         assert result is not None
         return result if exponent > 0 else self.div(1.0, result)
 
+    # -- bits of whole numbers ---------------------------------------------------------------------------------------
+
+    def bits(self, operation: str, a: Scalar, b: Scalar) -> Scalar:
+        """`add`, `sub`, `mul`, `and`, `or`, `xor` or `lshr` (zeros come in from the left) of 64 bits, the rest lost."""
+        if operation == "lshr" and (isinstance(b, Ref) or not 0 <= b < 64):
+            raise NotNative("a shift by a number that is known only when the program runs")
+        if isinstance(a, Ref) or isinstance(b, Ref):
+            return self.emit(operation, INTEGER, a, b)
+        return signed(_BITS[operation](int(a) % 2**64, int(b) % 2**64))
+
+    def unsigned(self, a: Scalar) -> Scalar:
+        """A whole number without a sign as a number."""
+        return self.emit("unsigned", NUMBER, a) if isinstance(a, Ref) else float(int(a) % 2**64)
+
     # -- truth -----------------------------------------------------------------------------------------------------
 
     def compare(self, sign: str, a: Scalar, b: Scalar) -> Scalar:
@@ -275,6 +295,11 @@ class Builder:
         if type == TRUTH:
             return self.compare("ne", a, 0.0 if a.type == NUMBER else 0)
         return self.emit(f"to {type}", type, a)
+
+
+def signed(whole: int) -> int:
+    """The number with a sign that has the same 64 bits."""
+    return (whole + 2**63) % 2**64 - 2**63
 
 
 def builtin(value: Any) -> str:

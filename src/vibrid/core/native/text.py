@@ -116,7 +116,7 @@ class LoopWriter:
         if operation in _COMPARED[NUMBER]:
             kind = "fcmp" if inside == NUMBER else "icmp"
             return self(f"{name} = {kind} {_COMPARED[inside][operation]} {own} {values[0]}, {values[1]}")
-        if operation in ("and", "or"):
+        if operation in ("and", "or", "xor", "lshr"):
             return self(f"{name} = {operation} {own} {values[0]}, {values[1]}")
         if operation == "not":
             return self(f"{name} = xor {own} {values[0]}, {self.value(True, TRUTH, wide)}")
@@ -125,6 +125,8 @@ class LoopWriter:
             return self(
                 f"{name} = fneg {own} {values[0]}" if inside == NUMBER else f"{name} = sub {own} {zero}, {values[0]}"
             )
+        if operation == "unsigned":
+            return self(f"{name} = uitofp {own} {values[0]} to {self.type(NUMBER, wide)}")
         if operation.startswith("to "):
             how = {(TRUTH, NUMBER): "uitofp", (INTEGER, NUMBER): "sitofp", (TRUTH, INTEGER): "zext"}
             if (inside, result.type) not in how:

@@ -36,6 +36,10 @@ _CALLED = {
     "sinh": "sinh", "cosh": "cosh", "atan": "atan", "asin": "asin", "acos": "acos", "atan2": "atan2", "cbrt": "cbrt",
     "erf": "erf",
 }  # fmt: skip
+_OF_BITS = {"and": "and", "or": "or", "xor": "xor", "shift_right_logical": "lshr"}
+_WITHOUT_SIGN = {"eq", "ne", "select_n", "reshape", "broadcast_in_dim", "transpose", "rev", "concatenate", "slice",
+                 "dynamic_slice", "pad", "gather", "scatter", "scan", "cond", "while"}  # fmt: skip
+"""Operations beside those on bits that are the same with a sign and without."""
 _LONGEST_INNER = 64  # steps of an inner scan that are written one after another
 
 
@@ -44,7 +48,8 @@ def known(numbers: Any) -> Elements:
     numbers = np.asarray(numbers)
     type_of(numbers.dtype)
     out = np.empty(numbers.shape, object)
-    out.reshape(-1)[:] = numbers.reshape(-1).tolist()
+    bits = numbers.view(np.int64) if numbers.dtype == np.uint64 else numbers
+    out.reshape(-1)[:] = bits.reshape(-1).tolist()
     return out
 
 
@@ -84,6 +89,9 @@ class Unroller:
         b, kind = self.b, operation.kind
         for value in (*operation.arguments, *operation.results):
             type_of(value.dtype)
+        of_bits = self.of_bits(operation)
+        if of_bits is not None:
+            return of_bits
         if kind in _CALLED:
             return functools.partial(b.call, _CALLED[kind])
         if kind in ("lt", "le", "gt", "ge", "eq", "ne"):
@@ -91,8 +99,6 @@ class Unroller:
         if kind == "convert":
             to = type_of(operation.results[0].dtype)
             return lambda a: b.convert(a, to)
-        if kind in ("and", "or", "not", "xor") and operation.arguments[0].dtype != np.bool_:
-            raise NotNative("operations on the bits of integers")
         return {
             "add": b.add, "sub": b.sub, "mul": b.mul, "div": b.div, "neg": b.neg, "rem": b.rem, "sign": b.sign,
             "and": b.both, "or": b.either, "not": b.opposite, "xor": lambda x, y: b.compare("ne", x, y),
@@ -104,6 +110,31 @@ class Unroller:
             "clamp": lambda low, a, high: b.call("min", b.call("max", low, a), high),
             "select_n": self.selected,
         }.get(kind)  # fmt: skip
+
+    def of_bits(self, operation: Operation) -> Callable[..., Scalar] | None:
+        """An operation on the bits of whole numbers, and any on those without a sign."""
+        b, kind, dtypes = self.b, operation.kind, {v.dtype for v in (*operation.arguments, *operation.results)}
+        if np.dtype(np.uint64) not in dtypes:
+            if kind not in (*_OF_BITS, "not") or np.dtype(bool) in dtypes:
+                return None
+            if dtypes != {np.dtype(np.int64)} or kind == "not":
+                raise NotNative("operations on the bits of integers")
+        if kind in _OF_BITS or kind in ("add", "sub", "mul"):
+            return functools.partial(b.bits, _OF_BITS.get(kind, kind))
+        if kind == "convert":
+            return self.converted(operation.arguments[0].dtype, operation.results[0].dtype)
+        if kind in _WITHOUT_SIGN:
+            return None
+        raise NotNative(f"the operation '{kind}' on whole numbers without a sign")
+
+    def converted(self, given: np.dtype, wanted: np.dtype) -> Callable[..., Scalar]:
+        """To or from a whole number without a sign."""
+        b = self.b
+        if wanted == np.float64:
+            return b.unsigned
+        if wanted in (np.int64, np.uint64) and given != np.float64:
+            return lambda a: b.convert(a, INTEGER)
+        raise NotNative(f"{given} as {wanted}")
 
     def selected(self, which: Scalar, *cases: Scalar) -> Scalar:
         if len(cases) == 2:

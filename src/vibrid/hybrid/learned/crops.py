@@ -8,12 +8,11 @@ trained so is the better one also where that force is unknown and taken as zero.
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import optax
 
 from vibrid.core.errors import InputError
 from vibrid.hybrid.learned.histories import Histories
@@ -23,6 +22,9 @@ from vibrid.hybrid.learned.samples import DeviceSample
 from vibrid.hybrid.learned.training import Fitting
 from vibrid.laws.base import Motion
 from vibrid.records.force_scores import STRONG
+
+if TYPE_CHECKING:
+    import optax
 
 _AT_FIRST, _STRONG = 0.25, 0.45  # shares of crops
 _SMALL = 0.7  # range of the force, in capacities, below which errors of a test count no more
@@ -66,6 +68,8 @@ class Crops(eqx.Module):
             raise InputError(f"The first {self.warm_up} of {self.crop} samples of a crop do not count: none is left.")
 
     def optimiser(self) -> optax.GradientTransformation:
+        import optax  # where it is used: commands that train nothing do not wait for it
+
         rising = max(int(_RISE * self.steps), 1)
         schedule = optax.warmup_cosine_decay_schedule(0.0, self.rate, rising, self.steps + 1, _LAST * self.rate)
         matrices = lambda tree: jax.tree.map(lambda leaf: leaf.ndim > 1, tree)  # noqa: E731

@@ -9,12 +9,11 @@ axis.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
-import optax
 
 from vibrid.core.errors import InputError
 from vibrid.core.progress import SILENT, Progress
@@ -23,6 +22,9 @@ from vibrid.hybrid.learned.model import DeviceModel
 from vibrid.hybrid.learned.network import DeviceNetwork
 from vibrid.networks.checkpoint import Checkpoint
 from vibrid.networks.training import Trained, apply_updates, train
+
+if TYPE_CHECKING:
+    import optax
 
 
 class Fitting(NamedTuple):
@@ -68,6 +70,8 @@ class Epoch(eqx.Module):
     clip: float = eqx.field(static=True, default=1.0)
 
     def optimiser(self, steps_an_epoch: int) -> optax.GradientTransformation:
+        import optax  # where it is used: commands that train nothing do not wait for it
+
         schedule = optax.exponential_decay(self.rate, self.every * steps_an_epoch, self.decay, staircase=True)
         return optax.chain(optax.clip_by_global_norm(self.clip), optax.adamw(schedule, weight_decay=self.shrink))
 

@@ -11,10 +11,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid.core import native
 from vibrid.core.arguments import Array
 from vibrid.core.errors import InputError
 from vibrid.core.progress import SILENT
 from vibrid.identification import augmented
+from vibrid.identification.cheaper import cheaper
 from vibrid.identification.conclude import conclude
 from vibrid.identification.diagnostics import autocorrelation
 from vibrid.identification.method import METHODS, Sample, Sequential
@@ -153,9 +155,9 @@ class _Kalman(Sequential):
         p, start, root = len(problem.unknowns), jnp.asarray(augmented.at_priors(problem, free)), None
         paths, bands, squares, counts, smallest = [], [], 0.0, 0.0, 0.0
         sizes, correlations = [1.0], [0.0]
-        covariance = np.zeros((p, p))
+        covariance, cheap = np.zeros((p, p)), cheaper(problem)
         for r in range(len(problem.data)):
-            single = dataclasses.replace(problem, data=(problem.data[r],))  # with the loads of this record
+            single = dataclasses.replace(cheap, data=(problem.data[r],))  # with the loads of this record
             belief = _first_belief(self, single, start, jnp.asarray(noise), r, root)
             belief, (path, band, innovation, surprise, present) = _filter(self, single, belief)
             start, root = belief.mean[-p:], belief.root
@@ -179,22 +181,26 @@ class _Kalman(Sequential):
         raise NotImplementedError
 
     def _predicted_readings(self, problem, mean, root, sample):
-        """Weighted deviations of state (m, nz) and readings (m, ny) about their means, and the mean reading."""
+        """Deviations of the readings about their mean, and this: (nz, ny) those that go with the rows of the root, and
+        (m, ny) others, which go with no change of the state."""
         raise NotImplementedError
 
     def _updated(self, problem, belief: Belief, sample: Sample) -> tuple[Belief, jax.Array]:
-        """The square-root Joseph form: the new root is the triangle of `[dZ − dY Kᵀ; R^½ Kᵀ]`.
+        """The square-root Joseph form: the new root is the triangle of `[R − dY Kᵀ; S Kᵀ]`, Sᵀ S = I + the part of the
+        readings' variance that goes with no change of the state, readings over their noise.
 
         It is a product Rᵀ R for any gain K, so it stays positive definite. A missing reading has no weight. Beside it
         the innovations (ny,) as independent numbers, which are of unit size if the filter is right.
         """
-        dz, dy, predicted = self._predicted_readings(problem, belief.mean, belief.root, sample)
-        dy = dy * sample.present
-        scaled = dy / belief.noise
-        inner = jnp.linalg.cholesky(scaled.T @ scaled + jnp.eye(dy.shape[1]))
-        gain = jax.scipy.linalg.cho_solve((inner, True), scaled.T @ dz)  # (ny, nz), of readings over their noise
+        dy, others, predicted = self._predicted_readings(problem, belief.mean, belief.root, sample)
+        weight = sample.present / belief.noise
+        dy, others = dy * weight, others * weight
+        left = others.T @ others + jnp.eye(dy.shape[1])
+        inner = jnp.linalg.cholesky(dy.T @ dy + left)
+        gain = jax.scipy.linalg.cho_solve((inner, True), dy.T @ belief.root)  # (ny, nz), of readings over their noise
         innovation = (sample.readings - predicted) * sample.present
-        root = jnp.linalg.qr(jnp.concatenate([dz - scaled @ gain, gain]), mode="r")
+        rest = jnp.linalg.cholesky(left).T @ gain
+        root = jnp.linalg.qr(jnp.concatenate([belief.root - dy @ gain, rest]), mode="r")
         surprise = jax.scipy.linalg.solve_triangular(inner, innovation / belief.noise, lower=True)
         mean = belief.mean + (innovation / belief.noise) @ gain
         return belief._replace(mean=mean, root=root, innovation=innovation), surprise
@@ -233,18 +239,21 @@ class UnscentedKalman(_Kalman):
 
     def _predict(self, problem, mean, root, sample, root_drift):
         points, mean_weights, weights = self._points(mean, root)
-        inputs = (sample.before, sample.inputs, sample.dt, sample.between)
-        moved = jax.vmap(lambda z: augmented.move(problem, z, *inputs))(points)
+        moved = native.each(_moved, (problem, sample), points)
         mean = mean_weights @ moved
         deviations = jnp.sqrt(weights)[:, None] * (moved - mean)
         return mean, jnp.linalg.qr(jnp.concatenate([deviations, root_drift]), mode="r")
 
     def _predicted_readings(self, problem, mean, root, sample):
+        """Two points `mean ± spacing · row` of equal weight w deviate by √w (±spacing · row, y± − ȳ). Turned by 45°
+        these are (row, √(w/2) (y₊ − y₋)) and (0, √(w/2) (y₊ + y₋ − 2ȳ)), as 2 w spacing² = 1."""
         points, mean_weights, weights = self._points(mean, root)
-        y = jax.vmap(lambda z: augmented.read(problem, z, sample.inputs))(points)
+        y = native.each(_read, (problem, sample.inputs), points)
         predicted = mean_weights @ y
-        scale = jnp.sqrt(weights)[:, None]
-        return scale * (points - mean), scale * (y - predicted), predicted
+        about, half = y - predicted, np.sqrt(0.5 * weights[-1])
+        plus, minus = jnp.split(about[1:], 2)
+        others = jnp.concatenate([np.sqrt(weights[0]) * about[:1], half * (plus + minus)])
+        return half * (plus - minus), others, predicted
 
 
 @METHODS.register("ekf")
@@ -252,17 +261,25 @@ class ExtendedKalman(_Kalman):
     """The extended filter: the same joint state with derivatives instead of sigma points. Faster, less robust."""
 
     def _predict(self, problem, mean, root, sample, root_drift):
-        def advance(z):
-            return augmented.move(problem, z, sample.before, sample.inputs, sample.dt, sample.between)
-
-        slope = jax.jacfwd(advance)(mean)
-        return advance(mean), jnp.linalg.qr(jnp.concatenate([root @ slope.T, root_drift]), mode="r")
+        slope = native.slope(_moved, (problem, sample), mean)
+        return _moved((problem, sample), mean), jnp.linalg.qr(jnp.concatenate([root @ slope.T, root_drift]), mode="r")
 
     def _predicted_readings(self, problem, mean, root, sample):
-        def reading(z):
-            return augmented.read(problem, z, sample.inputs)
+        slope = native.slope(_read, (problem, sample.inputs), mean)
+        dy = root @ slope.T
+        return dy, jnp.zeros((0, dy.shape[1])), _read((problem, sample.inputs), mean)
 
-        return root, root @ jax.jacfwd(reading)(mean).T, reading(mean)
+
+def _moved(given, z):
+    """The joint state at the next sample."""
+    problem, sample = given
+    return augmented.move(problem, z, sample.before, sample.inputs, sample.dt, sample.between)
+
+
+def _read(given, z):
+    """The readings at a joint state."""
+    problem, inputs = given
+    return augmented.read(problem, z, inputs)
 
 
 def _before_data(method, problem: Problem, noise: np.ndarray) -> _Pass:
@@ -280,7 +297,7 @@ def _first_deviation(method, problem: Problem, free):
     return jnp.where(jnp.isfinite(prior), prior, method.spread)
 
 
-@eqx.filter_jit
+@native.jit
 def _first_belief(method, problem, free, noise, record, root=None) -> Belief:
     """The initial state, with the covariance that follows from that of φ.
 
@@ -311,7 +328,7 @@ def _consistency(surprise: np.ndarray, present: np.ndarray) -> tuple[float, floa
     return size, max(each, default=0.0)
 
 
-@eqx.filter_jit
+@native.parts
 def _filter(method, problem, belief: Belief):
     """Run over the record of a problem: final state, and φ, deviations, innovations, the same as independent numbers of
     unit size, and masks at every sample."""

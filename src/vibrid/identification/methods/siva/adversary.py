@@ -13,18 +13,20 @@ With a critic f in place of D (Wasserstein with gradient penalty, Gulrajani et a
 from __future__ import annotations
 
 import dataclasses
-from typing import NamedTuple, Protocol, cast
+from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
 
 import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import optax
 
 from vibrid.identification.acceleration import IntegratedSamples, Tabulated
 from vibrid.identification.unknowns import UnknownSet
 from vibrid.networks import Dense, adam
 from vibrid.networks.training import apply_updates
+
+if TYPE_CHECKING:
+    import optax
 
 GENERATOR = (64, 32, 16)
 DISCRIMINATOR = (64, 32)
@@ -133,7 +135,7 @@ class AdversaryEpoch(eqx.Module):
         first, second = jax.random.split(key)
         generator = values.begin(Dense.make(first, (self.noise_dimension, *GENERATOR, 2 * values.count), dtype=dtype))
         discriminator = Dense.make(second, (channels, *DISCRIMINATOR, 1), dtype=dtype)
-        memories = [self.optimiser.init(cast(optax.Params, network)) for network in (generator, discriminator)]
+        memories = [self.optimiser.init(cast("optax.Params", network)) for network in (generator, discriminator)]
         return Players(generator, discriminator, *memories)
 
     def __call__(self, players: Players, key, samples: Samples):
