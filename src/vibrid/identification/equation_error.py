@@ -82,10 +82,10 @@ def measured_motion(problem: Problem, experiment: Experiment, record: int) -> Mo
     rate = 2j * np.pi * scipy.fft.rfftfreq(length, data.step)
     noise = np.sqrt(np.median(np.abs(y[-len(y) // _QUIET :]) ** 2, axis=0) / np.log(2.0)) + 1e-300
     moved = np.einsum("dsn,nk->dsk", rows[:, used], basis) / noise[:, None]
-    inverse = _inverse(moved, rate[1:])  # not at zero frequency
+    inverse, size = _inverse(moved, rate[1:])  # not at zero frequency
     q = np.zeros((len(rate), basis.shape[1]), complex)
-    q[1:] = (inverse @ (y[1:] / noise)[:, :, None])[:, :, 0]
-    signal, scatter = np.abs(q[1:] @ parts.T) ** 2, np.sum(np.abs(parts @ inverse) ** 2, axis=2)
+    q[1:] = size * (inverse @ (y[1:] / noise)[:, :, None])[:, :, 0]
+    signal, scatter = np.abs(q[1:] @ parts.T) ** 2, np.sum(np.abs(parts @ inverse) ** 2, axis=2) * np.abs(size) ** 2
     if len(parts) != basis.shape[1] or rank < model.size:  # one band for all
         signal, scatter = signal.sum(axis=1, keepdims=True), scatter.sum(axis=1, keepdims=True)
     longest = _LONGEST * data.samples * data.step
@@ -104,13 +104,16 @@ def measured_motion(problem: Problem, experiment: Experiment, record: int) -> Mo
     return MotionInBand(x, v, a, back(u * whole), jnp.asarray(basis), jnp.asarray(gain))
 
 
-def _inverse(moved: np.ndarray, rate: np.ndarray) -> np.ndarray:
-    """(f, k, s): shapes from readings at each iω; readings (d, s, k) of displacement, velocity and acceleration."""
+def _inverse(moved: np.ndarray, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(f or 1, k, s) shapes from readings at each iω, and (f, 1) a factor of them.
+
+    moved: (d, s, k) readings of displacement, velocity and acceleration from shapes.
+    """
     kinds = np.flatnonzero(np.abs(moved).sum(axis=(1, 2)))
     if len(kinds) == 1:  # one inverse for all frequencies
-        return np.linalg.pinv(moved[kinds[0]], rcond=1e-9) / rate[:, None, None] ** kinds[0]
+        return np.linalg.pinv(moved[kinds], rcond=1e-9), 1.0 / rate[:, None] ** kinds[0]
     transfer = np.einsum("dsk,df->fsk", moved, np.stack([rate**d for d in range(3)]))
-    return np.linalg.pinv(transfer, rcond=1e-9)
+    return np.linalg.pinv(transfer, rcond=1e-9), np.ones((len(rate), 1))
 
 
 def _shapes(model: Model) -> tuple[np.ndarray, np.ndarray]:
