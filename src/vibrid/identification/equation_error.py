@@ -24,7 +24,7 @@ from vibrid.identification.problem import Data, Problem
 from vibrid.identification.regression import forces_along
 from vibrid.structures.model import Model
 
-_RIDGE = 1e-4  # weight of a change of φ by 1; the inertia forces, squared, have the weight 1
+_RIDGE = 1e-6  # weight of a change of φ by 1; the inertia forces, squared, have the weight 1
 _POWER = 20.0  # power of the deformations over that of their noise from which a frequency is used
 _LONGEST = 0.3  # of the record: the longest period used
 _TOLERANCE = 1e-2  # relative decrease below which a descent ends: it is a start
