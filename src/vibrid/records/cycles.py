@@ -202,9 +202,8 @@ def _envelope(x, f, reach) -> tuple[np.ndarray, np.ndarray]:
         return np.zeros(0), np.zeros(0)
     part = np.minimum((x / reach * _POINTS).astype(int), _POINTS - 1)
     edges = np.flatnonzero(np.diff(part)) + 1
-    x_groups, f_groups = _medians(x, edges), _medians(f, edges)
-    last = x[-1], np.median(f[-3:])
-    return tuple(np.concatenate([[0.0], own, [end]]) for own, end in zip((x_groups, f_groups), last, strict=True))
+    last = np.median(f[-3:])
+    return np.concatenate([[0.0], _medians(x, edges), x[-1:]]), np.concatenate([[0.0], _medians(f, edges), [last]])
 
 
 def _medians(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
