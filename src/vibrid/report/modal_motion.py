@@ -32,7 +32,7 @@ def moving_shapes(
         points, moves, lines = _at_nodes(modes, geometry, count)
     elif computed is not None and isinstance(structure, Assembled):
         points, moves, lines = _on_elements(modes, computed, structure)
-        count, dots = min(count, max(_LINES // len(lines), 1)), slice(-len(modes.places), None)
+        count, dots = min(count, max(_LINES // max(len(lines), 1), 1)), slice(-len(modes.places), None)
     else:
         points, moves, lines = _at_places(modes, structure)
     parts = []
