@@ -1,6 +1,7 @@
 """Modes of a ten-storey building from ambient vibration: errors, bands that hold, time beside pyOMA-2.
 
     python benchmarks/modal.py --first 100                        # seeds 100 to 199, and an hour of 16 channels
+    python benchmarks/modal.py --part hour --pyoma other/bin/python         # the hour alone, in the table that is there
     python benchmarks/modal.py --part seeds --kept seeds.jsonl --jobs 16    # without the hour; goes on where it was
     python benchmarks/modal.py --seeds 10 --pyoma other/bin/python  # a Python that has pyOMA_2, for the comparison
     python benchmarks/modal.py --part starts                      # first guesses by themselves: 50 random buildings
@@ -43,6 +44,7 @@ STOREYS, RATE, MINUTES = 10, 50.0, 30
 CASE = {"masses": [1.0] * STOREYS, "stiffnesses": [1600.0] * STOREYS, "ratio": 0.015}
 HOUR = {"masses": [1.0] * 16, "stiffnesses": [4000.0] * 16, "ratio": 0.015}
 STARTS = Path(__file__).resolve().parent / "results" / "modal_starts.jsonl"
+TABLE = STARTS.with_name("modal.json")
 LAGS, ORDER = 30, 60  # block rows and highest order of the hour, in both programs
 
 THEIRS = """
@@ -250,7 +252,7 @@ def hour(python: str | None) -> list[dict]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--part", choices=("modes", "seeds", "starts", "real"), default="modes")
+    parser.add_argument("--part", choices=("modes", "hour", "seeds", "starts", "real"), default="modes")
     parser.add_argument("--buildings", type=int, default=50)
     parser.add_argument("--numbers", help="some of the buildings, by commas (starts)")
     parser.add_argument("--kept", type=Path, help="a file of seeds or buildings that were run before, which grows; "
@@ -275,6 +277,13 @@ def main() -> None:
             parser.error("--part real reads the folder of --data")
         command = "python benchmarks/modal.py --part real --data FOLDER"
         save("modal_real", "Modes of real structures", command, machine, real(given.data))
+        return
+    if given.part == "hour":
+        with threadpool_limits(1):
+            new = {row["what"]: row | {"note": f"{row['note']}; by --part hour"} for row in hour(given.pyoma)}
+        table = json.loads(TABLE.read_text(encoding="utf-8"))
+        rows = [new.get(row["what"], row) for row in table["rows"]]
+        save("modal", table["title"], table["command"], table["machine"], rows)
         return
     with threadpool_limits(1):
         rows = [] if given.part == "seeds" else hour(given.pyoma)

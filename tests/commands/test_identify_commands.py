@@ -58,6 +58,21 @@ def run(*words):
     return CliRunner().invoke(app, [str(w) for w in words])
 
 
+def test_a_start_from_the_data(folder):
+    """`start = "auto"` of a project and `--start` of the command, which comes first; the answer says where it began."""
+    poor = PROJECT.replace("stiffness = 45.0", "stiffness = 400.0").replace("stiffness = 50.0", "stiffness = 6.0")
+    (folder / "poor.toml").write_text('start = "auto"' + poor, encoding="utf-8")
+    words = ("identify", folder / "poor.toml", folder / "test.csv", "--checks", "none", "--json", "-")
+    made = run(*words)
+    assert made.exit_code == 0, made.output
+    answer = json.loads(made.stdout)
+    assert answer["started_from"] == "Start: the balance of forces along the measured motion."
+    assert [p["estimate"] for p in answer["parameters"]] == pytest.approx([60.0, 40.0], rel=0.01)
+    assert json.loads(run(*words, "--start", "given").stdout)["started_from"] is None
+    refused = run(*words, "--start", "best")
+    assert refused.exit_code == 1 and "start is 'given', 'auto'" in refused.stderr
+
+
 def test_identify_writes_answer_report_and_result(folder):
     files = {k: folder / f"out.{k}" for k in ("json", "html", "h5")}
     made = run(

@@ -8,7 +8,7 @@ import pytest
 
 import vibrid as vb
 from vibrid.identification import auto_start, idle_unknowns
-from vibrid.identification.equation_error import _terms, balanced, measured_motion
+from vibrid.identification.equation_error import _terms, balanced, experiment_at, measured_motion
 from vibrid.identification.loop_guess import structure_guess
 from vibrid.identification.problem import make_problem
 from vibrid.modal import measured_modes
@@ -48,7 +48,8 @@ def test_measured_motion_is_the_motion(record):
     moved = vb.simulate(linear, quake, substeps=8)
     for sensors in ({"absolute_acceleration": [0, 1, 2]}, {"displacement": [0, 1], "velocity": [2]}):
         data = moved.measure(vb.Sensors(**sensors), noise=0.01, key=2)
-        made = measured_motion(make_problem(linear, data, ["storeys[*].stiffness"]), np.zeros(3), 0)
+        problem = make_problem(linear, data, ["storeys[*].stiffness"])
+        made = measured_motion(problem, problem.experiment, 0)
         drift = (np.asarray(made.x) @ np.array([[1, 0, 0], [-1, 1, 0], [0, -1, 1.0]]).T)[:1100]
         true = (np.asarray(moved.displacement) @ np.array([[1, 0, 0], [-1, 1, 0], [0, -1, 1.0]]).T)[:1100]
         spectrum = np.fft.rfft(np.concatenate([true, np.zeros_like(true)]), 2 * (made.gain.shape[0] - 1), axis=0)
@@ -57,7 +58,7 @@ def test_measured_motion_is_the_motion(record):
 
 
 def test_derivatives_equal_finite_differences(problem):
-    motion = measured_motion(problem, problem.start, 0)
+    motion = measured_motion(problem, experiment_at(problem, problem.start), 0)
     free = jnp.asarray(problem.start + np.linspace(-0.4, 0.4, 6))
     first = jnp.zeros(6)
     _, gradient, _ = _terms(problem, free, first, (motion,))
@@ -67,8 +68,8 @@ def test_derivatives_equal_finite_differences(problem):
 
 
 def test_loops_give_the_stiffness_and_the_balance_comes_near(problem):
-    motion = measured_motion(problem, problem.start, 0)
-    loops = structure_guess(problem, problem.start, [motion])
+    motion = measured_motion(problem, experiment_at(problem, problem.start), 0)
+    loops = structure_guess(problem, experiment_at(problem, problem.start), [motion])
     np.testing.assert_allclose(loops[:3], VALUES[:3], rtol=0.25)
     start = auto_start._balance(problem, 0, auto_start.SILENT)
     assert start is not None
@@ -79,7 +80,7 @@ def test_loops_give_the_stiffness_and_the_balance_comes_near(problem):
 def test_an_unknown_that_the_motion_says_nothing_of_stays(record):
     """The offset of a sensor is not in the equations of motion."""
     problem = make_problem(at(np.ones(6)), record, [*UNKNOWN, "sensors[0].offset"], substeps=2).boxed()
-    motion = measured_motion(problem, problem.start, 0)
+    motion = measured_motion(problem, experiment_at(problem, problem.start), 0)
     active = np.ones(7, bool)
     ended = balanced(problem, problem.start[None] + 0.0, (motion,), active).free[0]
     assert ended[6] == pytest.approx(0.0, abs=1e-9)
@@ -158,6 +159,10 @@ def test_a_yield_limit_beyond_every_drift_is_found_again():
     method = vb.TrajectoryFit(segments=1)
     stuck = method.solve(problem)
     assert stuck.estimate[1] == pytest.approx(0.008) and not stuck.limits.relative_bound[1] < 1
+    begins = idle_unknowns._scanned(problem, stuck, auto_start.SILENT).beginning()
+    rows = [problem.unknowns.to_free(row) for row in (stuck.estimate, begins, begins * [1.0, 1.06])]
+    still, matters, beyond = idle_unknowns.misfits(problem, rows, stuck.noise)
+    assert begins[0] == stuck.estimate[0] and beyond == still != matters  # it has a derivative there, not beyond
     freed = idle_unknowns.tried_elsewhere(method, problem, stuck, 0, auto_start.SILENT)
     np.testing.assert_allclose(freed.estimate, [0.004, 0.003], rtol=0.02)
     settled = idle_unknowns.tried_elsewhere(method, problem, freed, 0, auto_start.SILENT)

@@ -209,7 +209,9 @@ def test_files_without_a_clock_follow_each_other(tmp_path):
     told = []
     with MonitorState(tmp_path / "s") as state:
         assert tracker(folder, state, told=told).look(final=True) == 0 and "has no clock" in told[0]
-    with MonitorState(tmp_path / "t") as state:
+    with MonitorState(tmp_path / "s") as state:  # the same state: what was left out is looked at again
+        made = tracker(folder, state, told=told)
+        assert made.look(final=True) == 0 and len(told) == 6 and made.look(final=True) == 0 and len(told) == 6
         assert tracker(folder, state, begin=START).look(final=True) == 3
         assert state.series().starts[0] == START
 

@@ -29,7 +29,7 @@ from vibrid.core.errors import InputError, VibridError
 from vibrid.core.progress import SILENT, Progress
 from vibrid.identification.conclude import settings_of, unlikelihood
 from vibrid.identification.diagnostics import verdict
-from vibrid.identification.equation_error import balanced, measured_motion
+from vibrid.identification.equation_error import balanced, experiment_at, measured_motion
 from vibrid.identification.idle_unknowns import at, misfits, tried_elsewhere
 from vibrid.identification.loop_guess import device_guess, structure_guess
 from vibrid.identification.method import Method
@@ -131,11 +131,12 @@ def _balance(problem: Problem, key: int, progress: Progress) -> Start | None:
     active = np.array([all(p.startswith("structure.") for p in places) for places in problem.unknowns.places])
     free, made = problem.start, None
     for _ in range(2):  # where sensors are few, modes of the structure fill in: then those of the first answer
-        motions = [measured_motion(problem, free, r) for r in records]
+        experiment = experiment_at(problem, free)
+        motions = [measured_motion(problem, experiment, r) for r in records]
         known = tuple(motion for motion in motions if motion is not None)
         if len(known) < len(motions):
             return made
-        loops = problem.unknowns.to_free(structure_guess(problem, free, known))
+        loops = problem.unknowns.to_free(structure_guess(problem, experiment, known))
         descent = None
         if not np.array_equal(loops, free):
             descent = balanced(problem, np.where(active, loops, free)[None], known, active, progress)

@@ -10,20 +10,21 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import scipy
 
+from vibrid.core import native
 from vibrid.core.arguments import Array
 from vibrid.core.progress import SILENT, Progress
-from vibrid.identification.levenberg import Descent, descend
+from vibrid.identification.experiment import Experiment
+from vibrid.identification.levenberg import Descent, descend, prior_at
 from vibrid.identification.problem import Data, Problem
-from vibrid.identification.regression import states_along
+from vibrid.identification.regression import forces_along
 from vibrid.structures.model import Model
 
-_RIDGE = 1e-4  # weight of a change of φ by 1; the inertia forces, squared, have the weight 1
+_RIDGE = 1e-6  # weight of a change of φ by 1; the inertia forces, squared, have the weight 1
 _POWER = 20.0  # power of the deformations over that of their noise from which a frequency is used
 _LONGEST = 0.3  # of the record: the longest period used
 _TOLERANCE = 1e-2  # relative decrease below which a descent ends: it is a start
@@ -46,15 +47,19 @@ class MotionInBand(NamedTuple):
     gain: jax.Array
 
 
-def measured_motion(problem: Problem, free: Array, record: int) -> MotionInBand | None:
+def experiment_at(problem: Problem, free: Array) -> Experiment:
+    """The experiment with the unknowns set to θ(φ), as numbers."""
+    return problem.unknowns.place(problem.experiment, np.asarray(problem.unknowns.to_physical(jnp.asarray(free))))
+
+
+def measured_motion(problem: Problem, experiment: Experiment, record: int) -> MotionInBand | None:
     """The motion in a record, from its sensors of displacement, velocity and acceleration; None where they tell none.
 
     It consists of one shape for each deformation, where these say everything (the storeys of a shear building): the
     equations are then those of the force in each, and each has its own band. Where there are fewer sensors than degrees
-    of freedom, it consists of the lowest modes of the structure at φ.
+    of freedom, it consists of the lowest modes of the structure of the experiment.
     """
     data = problem.data[record]
-    experiment = problem.unknowns.apply(problem.experiment, jnp.asarray(free))
     model = experiment.structure.model(data.loads)
     arrays = experiment.structure.sensor_arrays(model, experiment.sensors)
     kinds = (arrays.displacement, arrays.velocity, arrays.acceleration)
@@ -76,12 +81,11 @@ def measured_motion(problem: Problem, free: Array, record: int) -> MotionInBand 
     y, u = (scipy.fft.rfft(part * end, length, axis=0) for part in (read[:, used], inputs))
     rate = 2j * np.pi * scipy.fft.rfftfreq(length, data.step)
     noise = np.sqrt(np.median(np.abs(y[-len(y) // _QUIET :]) ** 2, axis=0) / np.log(2.0)) + 1e-300
-    moved = np.einsum("dsn,nk->dsk", rows[:, used], basis)
-    transfer = np.einsum("dsk,df->fsk", moved, np.stack([rate**d for d in range(3)])) / noise[:, None]
-    inverse = np.linalg.pinv(transfer[1:], rcond=1e-9)  # not at zero frequency
+    moved = np.einsum("dsn,nk->dsk", rows[:, used], basis) / noise[:, None]
+    inverse, size = _inverse(moved, rate[1:])  # not at zero frequency
     q = np.zeros((len(rate), basis.shape[1]), complex)
-    q[1:] = (inverse @ (y[1:] / noise)[:, :, None])[:, :, 0]
-    signal, scatter = np.abs(q[1:] @ parts.T) ** 2, np.sum(np.abs(parts @ inverse) ** 2, axis=2)
+    q[1:] = size * (inverse @ (y[1:] / noise)[:, :, None])[:, :, 0]
+    signal, scatter = np.abs(q[1:] @ parts.T) ** 2, np.sum(np.abs(parts @ inverse) ** 2, axis=2) * np.abs(size) ** 2
     if len(parts) != basis.shape[1] or rank < model.size:  # one band for all
         signal, scatter = signal.sum(axis=1, keepdims=True), scatter.sum(axis=1, keepdims=True)
     longest = _LONGEST * data.samples * data.step
@@ -98,6 +102,18 @@ def measured_motion(problem: Problem, free: Array, record: int) -> MotionInBand 
     x, v = (back((q * gain * rate[:, None] ** d) @ basis.T) for d in range(2))
     a = back((q * whole * rate[:, None] ** 2) @ basis.T)
     return MotionInBand(x, v, a, back(u * whole), jnp.asarray(basis), jnp.asarray(gain))
+
+
+def _inverse(moved: np.ndarray, rate: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(f or 1, k, s) shapes from readings at each iω, and (f, 1) a factor of them.
+
+    moved: (d, s, k) readings of displacement, velocity and acceleration from shapes.
+    """
+    kinds = np.flatnonzero(np.abs(moved).sum(axis=(1, 2)))
+    if len(kinds) == 1:  # one inverse for all frequencies
+        return np.linalg.pinv(moved[kinds], rcond=1e-9), 1.0 / rate[:, None] ** kinds[0]
+    transfer = np.einsum("dsk,df->fsk", moved, np.stack([rate**d for d in range(3)]))
+    return np.linalg.pinv(transfer, rcond=1e-9), np.ones((len(rate), 1))
 
 
 def _shapes(model: Model) -> tuple[np.ndarray, np.ndarray]:
@@ -132,27 +148,44 @@ def _band(ratio: np.ndarray, omega: np.ndarray, longest: float) -> np.ndarray:
     return gain
 
 
-@eqx.filter_jit
-def _terms(problem: Problem, free: jax.Array, first: jax.Array, motions: tuple[MotionInBand, ...]):
-    """Cost, gradient and Gauss–Newton matrix at φ; the equations of a record have the mean square 1 without forces."""
+def _unbalanced(problem: Problem, motions: tuple[MotionInBand, ...], free: jax.Array) -> tuple[jax.Array, ...]:
+    """(nt, k) of each record: what is left of the equations at φ; without forces they have the mean square 1."""
+    experiment = problem.unknowns.apply(problem.experiment, free)
+    parts = []
+    for data, motion in zip(problem.data, motions, strict=True):
+        model = experiment.structure.model(data.loads)
+        inertia = jax.vmap(model.mass_times)(motion.a) - jax.vmap(model.load)(motion.inputs)
+        force = (inertia + forces_along(model, motion.x, motion.v, data.step)) @ motion.basis
+        size = jax.lax.stop_gradient(jnp.sqrt(jnp.mean((inertia @ motion.basis) ** 2, axis=0))) + 1e-300
+        parts.append(force / (size * np.sqrt(force.size)))
+    return tuple(parts)
 
-    def residuals(free):
-        experiment = problem.unknowns.apply(problem.experiment, free)
-        parts = []
-        for data, motion in zip(problem.data, motions, strict=True):
-            model = experiment.structure.model(data.loads)
-            s = states_along(model, motion.x, motion.v, data.step)
-            inertia = jax.vmap(model.mass_times)(motion.a) - jax.vmap(model.load)(motion.inputs)
-            force = (inertia + jax.vmap(model.forces)(motion.x, motion.v, s)) @ motion.basis
-            size = jax.lax.stop_gradient(jnp.sqrt(jnp.mean((inertia @ motion.basis) ** 2, axis=0))) + 1e-300
-            length = 2 * (motion.gain.shape[0] - 1)
-            inside = jnp.fft.irfft(jnp.fft.rfft(force / size, length, axis=0) * motion.gain, length, axis=0)
-            parts.append(inside[: force.shape[0]].reshape(-1) / np.sqrt(force.size))
-        held = jnp.concatenate([free - first, problem.unknowns.prior_residual(free)])
-        return jnp.concatenate([*parts, np.sqrt(_RIDGE) * held])
 
-    jacobian, r = jax.jacfwd(lambda q: (residuals(q),) * 2, has_aux=True)(free)
-    return 0.5 * jnp.vdot(r, r), jacobian.T @ r, jacobian.T @ jacobian
+_unbalanced_and_slopes = native.jacobian(_unbalanced)
+
+
+def _terms(problem: Problem, free: Array, first: Array, motions: tuple[MotionInBand, ...]):
+    """Cost, gradient and Gauss–Newton matrix at φ of what is left of the equations in their bands."""
+    prior, prior_slope = prior_at(problem, free)
+    held = np.concatenate([np.asarray(free) - np.asarray(first), prior])
+    slope = np.concatenate([np.eye(len(prior_slope)), prior_slope])
+    cost, gradient, normal = 0.5 * _RIDGE * held @ held, _RIDGE * slope.T @ held, _RIDGE * slope.T @ slope
+    for left, slopes, motion in zip(*_unbalanced_and_slopes(problem, motions, jnp.asarray(free)), motions, strict=True):
+        left, slopes = np.asarray(left), np.asarray(slopes)
+        moving = (slopes != 0.0).any(axis=0)  # of the unknowns, few are in the equation of a storey
+        for i, own in enumerate(moving):
+            parts = np.concatenate([left[:, i, None], slopes[:, i, own]], axis=1)
+            parts = _in_band(parts, np.asarray(motion.gain)[:, i, None])
+            r, j = parts[:, 0], parts[:, 1:]
+            cost += 0.5 * r @ r
+            gradient[own] += j.T @ r
+            normal[np.ix_(own, own)] += j.T @ j
+    return cost, gradient, normal
+
+
+def _in_band(values: np.ndarray, gain: np.ndarray) -> np.ndarray:
+    length = 2 * (len(gain) - 1)
+    return scipy.fft.irfft(scipy.fft.rfft(values, length, axis=0) * gain, length, axis=0)[: len(values)]
 
 
 def balanced(
@@ -167,11 +200,10 @@ def balanced(
 
     An unknown of which they say nothing stays at the first row.
     """
-    first = jnp.asarray(starts[0])
 
     def evaluate(free):
-        terms = [_terms(problem, jnp.asarray(phi), first, motions) for phi in free]
-        return tuple(np.stack([np.asarray(part) for part in column]) for column in zip(*terms, strict=True))
+        terms = [_terms(problem, phi, starts[0], motions) for phi in free]
+        return tuple(np.stack(column) for column in zip(*terms, strict=True))
 
     settings = {"active": active, "iterations": iterations, "tolerance": _TOLERANCE, "progress": progress}
     return descend(problem, starts, None, evaluate=evaluate, **settings)

@@ -2,12 +2,15 @@
 
 A storey whose yield limit is guessed beyond its largest drift never yields: the misfit does not depend on the limit, no
 derivative tells the way back, and the other unknowns take up part of what is missing, so that the residuals may even
-look like noise. A scan does tell it: such unknowns are few, and a simulation is cheap beside a Jacobian.
+look like noise. A scan does tell it: such unknowns are few, and a simulation is cheap beside a Jacobian. Where others
+have taken up so much that no place is better for one of them alone, the descent begins again with all of them where
+they begin to matter: there it has derivatives.
 """
 
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import dataclass
 
 import jax.numpy as jnp
 import numpy as np
@@ -31,13 +34,18 @@ def tried_elsewhere(
 ) -> Identification:
     """The fit, or that from a place where an unknown of which the data said little explains them better."""
     for _ in range(_ROUNDS):
-        there = None if fit.cut_short else _better_place(problem, fit, progress)
-        if there is None:
+        scan = None if fit.cut_short else _scanned(problem.boxed(), fit, progress)
+        if scan is None:
             break
-        again = method.solve(at(problem, there), key, progress)
-        if not unlikelihood(again) < unlikelihood(fit) - _GAIN:
+        for there in (scan.better(), scan.beginning()):
+            if there is None:
+                continue
+            again = method.solve(at(problem, there), key, progress)
+            if unlikelihood(again) < unlikelihood(fit) - _GAIN:
+                fit = again
+                break
+        else:
             break
-        fit = again
     return fit
 
 
@@ -60,9 +68,50 @@ def _misfit(problem: Problem, free: np.ndarray, deviations: np.ndarray) -> float
     return float(total)
 
 
-def _better_place(problem: Problem, fit: Identification, progress: Progress) -> np.ndarray | None:
-    """θ where unknowns that the data say little of are elsewhere and the misfit is smaller; None where none is."""
-    problem = problem.boxed()
+@dataclass(frozen=True, eq=False)
+class _Scan:
+    """Unknowns of which the data say little, each tried elsewhere.
+
+    Fields
+        index, factors: of the unknown in each row, and by what it is multiplied; gain: (rows,) ln of the likelihood
+            that this gains.
+    """
+
+    problem: Problem
+    fit: Identification
+    index: np.ndarray
+    factors: np.ndarray
+    gain: np.ndarray
+
+    def better(self) -> np.ndarray | None:
+        """θ where the misfit is smaller; None where none is."""
+        best = [int(np.where(self.index == i, self.gain, -np.inf).argmax()) for i in np.unique(self.index)]
+        useful = [row for row in best if self.gain[row] > _GAIN]
+        if not useful:
+            return None
+        together, alone = self._moved(useful), self._moved([int(self.gain.argmax())])
+        free = np.stack([self.problem.unknowns.to_free(values) for values in (together, alone)])
+        both = misfits(self.problem, free, self.fit.noise)
+        return together if both[0] <= both[1] else alone
+
+    def beginning(self) -> np.ndarray | None:
+        """θ where those that do not matter begin to; None where there are none, or where that is not found."""
+        rows = []
+        for i in np.unique(self.index):
+            own = np.flatnonzero(self.index == i)
+            matters = own[np.isfinite(self.gain[own]) & (self.gain[own] != 0.0)]
+            if matters.size < own.size and matters.size:
+                rows.append(int(matters[np.abs(np.log(self.factors[matters])).argmin()]))
+        return self._moved(rows) if rows else None
+
+    def _moved(self, rows: list[int]) -> np.ndarray:
+        values = self.fit.estimate.copy()
+        values[self.index[rows]] *= self.factors[rows]
+        return _inside(self.problem, values)
+
+
+def _scanned(problem: Problem, fit: Identification, progress: Progress) -> _Scan | None:
+    """Unknowns of which the data say little, tried elsewhere; None where there are none."""
     here, u = fit.estimate, problem.unknowns
     idle = ~(fit.limits.relative_bound < _IDLE) & (here != 0.0)
     idle &= np.array([all(place.startswith("structure.") for place in places) for places in u.places])
@@ -80,21 +129,12 @@ def _better_place(problem: Problem, fit: Identification, progress: Progress) -> 
     every = np.flatnonzero(idle)
     index, factors = np.repeat(every, len(_FACTORS)), np.tile(_FACTORS, len(every))
     gain = gains(index, factors)
-    edges = [(i, _edges(gain[index == i])) for i in every]
-    finer = [(i, factor) for i, own in edges for factor in own]
+    finer = [(i, factor) for i in every for factor in _edges(gain[index == i])]
     if finer:
         more, nearer = np.array([i for i, _ in finer]), np.array([factor for _, factor in finer])
         gain = np.concatenate([gain, gains(more, nearer)])
         index, factors = np.concatenate([index, more]), np.concatenate([factors, nearer])
-    useful = [row for i in every if gain[row := int(np.where(index == i, gain, -np.inf).argmax())] > _GAIN]
-    if not useful:
-        return None
-    together, alone, first = here.copy(), here.copy(), int(gain.argmax())
-    together[index[useful]] *= factors[useful]
-    alone[index[first]] *= factors[first]
-    pair = _inside(problem, np.stack([together, alone]))
-    both = misfits(problem, np.stack([u.to_free(row) for row in pair]), fit.noise)
-    return pair[0] if both[0] <= both[1] else pair[1]
+    return _Scan(problem, fit, index, factors, gain)
 
 
 def _edges(gain: np.ndarray) -> np.ndarray:

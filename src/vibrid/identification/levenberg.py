@@ -104,6 +104,15 @@ def linearised(problem: Problem, free: Array) -> LinearReadings:
     )
 
 
+def prior_at(problem: Problem, free: Array) -> tuple[np.ndarray, np.ndarray]:
+    """Residuals of the priors at φ, and their derivatives."""
+    unknowns, p = problem.unknowns, len(free)
+    if not np.isfinite(np.asarray(unknowns.prior_mean)).any():
+        return np.zeros(p), np.zeros((p, p))
+    free = jnp.asarray(free)
+    return np.asarray(unknowns.prior_residual(free)), np.asarray(unknowns.prior_slope(free))
+
+
 @dataclass(frozen=True)
 class LinearReadings:
     """Predicted readings (nt, ny) of every record around φ, and their derivatives (nt, ny, p)."""
@@ -125,11 +134,7 @@ class LinearReadings:
 
     @cached_property
     def _prior(self) -> tuple[np.ndarray, np.ndarray]:
-        unknowns, p = self.problem.unknowns, len(self.free)
-        if not np.isfinite(np.asarray(unknowns.prior_mean)).any():
-            return np.zeros(p), np.zeros((p, p))
-        free = jnp.asarray(self.free)
-        return np.asarray(unknowns.prior_residual(free)), np.asarray(unknowns.prior_slope(free))
+        return prior_at(self.problem, self.free)
 
     def normal_equations(self, deviations: Array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Cost ½‖r‖², gradient and Gauss–Newton matrix for independent noise of the given size."""

@@ -10,9 +10,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core import paths
-from vibrid.core.arguments import Array
 from vibrid.core.errors import InputError
 from vibrid.identification.equation_error import MotionInBand
+from vibrid.identification.experiment import Experiment
 from vibrid.identification.problem import Problem
 from vibrid.laws.base import Law
 from vibrid.laws.loops import LoopSizes, first_guess
@@ -35,13 +35,12 @@ def device_guess(problem: Problem) -> np.ndarray:
     return _with_guesses(problem, experiment, [(experiment.structure.specimen(), tests)] if forces else [])
 
 
-def structure_guess(problem: Problem, free: Array, motions: Sequence[MotionInBand]) -> np.ndarray:
+def structure_guess(problem: Problem, experiment: Experiment, motions: Sequence[MotionInBand]) -> np.ndarray:
     """θ of a structure whose motion is measured and consists of its deformations: inertia gives the force in each.
 
     Of several laws with the same deformation the first is guessed (dampers come last). Where the motion consists of
     other shapes, nothing is guessed.
     """
-    experiment = problem.unknowns.apply(problem.experiment, jnp.asarray(free))
     loops: list[list[Loop]] = []
     rows = np.zeros((0, 0))
     for data, motion in zip(problem.data, motions, strict=True):

@@ -48,6 +48,19 @@ def states_along(model, x, v, dt):
     return jax.tree.map(lambda start, later: jnp.concatenate([start[None], later]), first, rest)
 
 
+def forces_along(model, x, v, dt):
+    """(nt, n): forces of all laws along a measured motion, from rest."""
+
+    def body(s, pair):
+        x0, v0, x1, v1 = pair
+        s = model.advance(s, (x0, v0), (x1, v1), dt)
+        return s, model.forces(x1, v1, s)
+
+    first = model.start()
+    _, rest = jax.lax.scan(body, first, (x[:-1], v[:-1], x[1:], v[1:]))
+    return jnp.concatenate([model.forces(x[0], v[0], first)[None], rest])
+
+
 @eqx.filter_jit
 def unbalance(problem: Problem, values, motions):
     """M a + f(x, v, s; θ) − L u at every sample of every record, law states integrated over the measured motion.

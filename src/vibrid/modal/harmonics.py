@@ -19,26 +19,25 @@ _BETWEEN = 1.3  # of the ratio: of 200 000 drawn sets of 60 amplitudes of a mode
 
 def are_harmonic(motions: Motions, frequencies: np.ndarray, shapes: np.ndarray) -> np.ndarray:
     """(k,): whether the motion in each shape (channels, k) at each frequency has the amplitude of a machine."""
-    return np.array([_is_harmonic(motions, f, shape) for f, shape in zip(frequencies, shapes.T, strict=True)], bool)
-
-
-def _is_harmonic(motions: Motions, frequency: float, shape: np.ndarray) -> bool:
-    width = max(_NARROW * frequency, _AMPLITUDES / motions.duration)
-    if not width < frequency < 0.5 * motions.rate - width:
-        return False
-    weights = np.real(shape) / np.maximum(np.std(np.concatenate(motions.parts), axis=0), 1e-300)
-    squares, fourths, count = 0.0, 0.0, 0
-    for values in motions.parts:
-        spectrum = scipy.fft.rfft(values @ weights)
-        lines = np.abs(scipy.fft.rfftfreq(len(values), motions.step) - frequency) < 0.5 * width
-        inside = spectrum[lines]
-        if inside.size < 2:
-            continue
-        power = np.abs(scipy.fft.ifft(inside)) ** 2  # one independent amplitude for each line
-        squares, fourths, count = squares + power.sum(), fourths + np.sum(power**2), count + inside.size
-    if squares == 0.0:
-        return False
-    return bool(count >= _AMPLITUDES - 1 and fourths * count / squares**2 < _BETWEEN)
+    widths = np.maximum(_NARROW * frequencies, _AMPLITUDES / motions.duration)
+    inside = (widths < frequencies) & (frequencies < 0.5 * motions.rate - widths)
+    weights = np.real(shapes) / np.maximum(np.std(np.concatenate(motions.parts), axis=0), 1e-300)[:, None]
+    squares, fourths, counts = (np.zeros(len(frequencies)) for _ in range(3))
+    for values in motions.parts if inside.any() else ():
+        lines = scipy.fft.rfftfreq(len(values), motions.step)
+        bands = [np.flatnonzero(np.abs(lines - f) < 0.5 * width) for f, width in zip(frequencies, widths, strict=True)]
+        sums = [np.zeros(len(band), complex) for band in bands]
+        for channel, own in zip(values.T, weights, strict=True):  # one transform each, whatever the frequencies
+            spectrum = scipy.fft.rfft(channel)
+            for band, total, weight in zip(bands, sums, own, strict=True):
+                total += weight * spectrum[band]
+        for i, total in enumerate(sums):
+            if inside[i] and total.size > 1:
+                power = np.abs(scipy.fft.ifft(total)) ** 2  # one independent amplitude for each line
+                squares[i], fourths[i] = squares[i] + power.sum(), fourths[i] + np.sum(power**2)
+                counts[i] += total.size
+    enough = inside & (counts >= _AMPLITUDES - 1) & (squares > 0.0)
+    return enough & (fourths * counts < _BETWEEN * squares**2)
 
 
 def in_words(frequencies: np.ndarray) -> str:

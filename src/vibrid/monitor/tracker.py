@@ -153,6 +153,7 @@ class Tracker:
         self.state, self.folder, self._read, self.settings = state, Path(folder), read, settings
         self.followed, self.begin, self.tell = followed, begin, tell
         self._kept: OrderedDict[str, Record] = OrderedDict()
+        self._left_out: set[str] = set()
         state.describe(settings.as_dict())
         if followed is not None:
             state.describe({"quantities": list(followed.names), "units": list(followed.units)})
@@ -206,8 +207,9 @@ class Tracker:
         for path in sorted(p for p in self.folder.iterdir() if p.is_file() and not p.name.startswith(".")):
             about = path.stat()
             old = seen.get(path.name)
-            if old is not None and (old.size, old.modified) == (about.st_size, about.st_mtime_ns):
-                continue
+            same = old is not None and (old.size, old.modified) == (about.st_size, about.st_mtime_ns)
+            if same and (seen[path.name].start is not None or path.name in self._left_out):
+                continue  # what an earlier run left out is looked at again: a setting may have been missing
             seen[path.name] = self._looked_at(path, about.st_size, about.st_mtime_ns, seen)
             self.state.add_file(seen[path.name])
         return seen
@@ -219,6 +221,7 @@ class Tracker:
             start, finish = record.clock.at(float(record.time[0])), record.clock.at(float(record.time[-1]))
         except VibridError as problem:
             self.tell(f"'{path.name}' was left out: {problem}")
+            self._left_out.add(path.name)
             return SeenFile(path.name, size, modified, None, None, str(problem))
         length = round(self.settings.window * 1e9)
         done, old = self.state.starts(), seen.get(path.name)

@@ -202,8 +202,15 @@ def _envelope(x, f, reach) -> tuple[np.ndarray, np.ndarray]:
         return np.zeros(0), np.zeros(0)
     part = np.minimum((x / reach * _POINTS).astype(int), _POINTS - 1)
     edges = np.flatnonzero(np.diff(part)) + 1
-    groups = [(np.median(a), np.median(b)) for a, b in zip(np.split(x, edges), np.split(f, edges), strict=True)]
-    return tuple(np.array([(0.0, 0.0), *groups, (x[-1], np.median(f[-3:]))]).T)
+    last = np.median(f[-3:])
+    return np.concatenate([[0.0], _medians(x, edges), x[-1:]]), np.concatenate([[0.0], _medians(f, edges), [last]])
+
+
+def _medians(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """The median of each of the parts between these edges."""
+    begins, counts = np.concatenate([[0], edges]), np.diff(np.concatenate([[0], edges, [values.size]]))
+    ordered = values[np.lexsort((values, np.repeat(np.arange(counts.size), counts)))]
+    return 0.5 * (ordered[begins + (counts - 1) // 2] + ordered[begins + counts // 2])
 
 
 def _mean(both) -> np.ndarray:

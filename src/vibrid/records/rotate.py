@@ -44,7 +44,8 @@ def rotate(record: Record, axes: Mapping[str, float], azimuths: Mapping[str, flo
             groups.setdefault((place, channel.quantity, channel.unit), []).append(i)
     if not groups:
         raise InputError(
-            f"No channel of '{record.name}' has a known azimuth: give `azimuths`, in degrees clockwise from north."
+            f"No channel of '{record.name}' has a known azimuth: give `azimuths`, in degrees clockwise from north "
+            "(--azimuth CHANNEL=DEGREES)."
         )
     turned = {i for members in groups.values() for i in members}
     columns = [record.data[:, i] for i in range(len(record.channels)) if i not in turned]

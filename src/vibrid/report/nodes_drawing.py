@@ -31,13 +31,17 @@ class DrawingSheet:
     def __init__(self, structure: Assembled):
         self.structure: Any = structure  # nodes and attachments are those of its class
         given = self.structure.coordinates() if hasattr(structure, "coordinates") else np.array(self.structure.nodes)
-        if given.shape[1] == 3:  # z is up in space
-            given = given[:, [0, 2, 1]] @ _OBLIQUE
+        self.axes = given.shape[1]
+        given = self.flat(given)
         extent = np.ptp(given, axis=0)
         self.points = (given - given.min(axis=0)) * 10.0 / max(extent.max(), 1e-12)
         self.elements = structure.connectivity()
         self.low = self.points.min(axis=0)
         self.high = self.points.max(axis=0)
+
+    def flat(self, vectors: np.ndarray) -> np.ndarray:
+        """(…, 2): vectors along the axes of the structure on paper, not scaled."""
+        return vectors[..., [0, 2, 1]] @ _OBLIQUE if self.axes == 3 else vectors  # z is up in space
 
     def at(self, place: str, on_element: bool = False) -> np.ndarray:
         """The point of a place: a node, a fraction along an element, or the middle of a bar."""
