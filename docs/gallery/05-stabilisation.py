@@ -1,7 +1,7 @@
 """Stabilisation diagram
 
-Poles of models of rising order from ambient vibration. Columns that stand still are modes; clusters find them
-without a threshold set by hand."""
+Poles of models of rising order from 25 minutes of ambient vibration. Columns that stand still are modes; clusters
+find them without a threshold set by hand."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from vibrid.report.modal_plots import plot_stabilisation
 rng = np.random.default_rng(1)
 tower = vb.ShearBuilding([20e3] * 4, [vb.Linear(28e6)] * 4, damping=vb.Modal(0.015))
 wind = vb.Record(
-    rng.standard_normal((20000, 4)) * 100.0, [vb.Channel(f"w{i}", "load", location=i) for i in range(4)], step=0.025
+    rng.standard_normal((60000, 4)) * 100.0, [vb.Channel(f"w{i}", "load", location=i) for i in range(4)], step=0.025
 )
 accelerations = vb.simulate(tower, wind, hold="zero").measure(
     vb.Sensors(absolute_acceleration=[0, 1, 2, 3]), noise=0.02, key=1

@@ -22,6 +22,6 @@ ax.plot(fine.time, 1e3 * fine.displacement[:, 0], color="0.6", linewidth=2.5, la
 for hold in ("zero", "linear", "cubic"):
     response = vb.simulate(oscillator, shaken(100), hold=hold, integrator=vb.RungeKutta4(), substeps=8)
     ax.plot(response.time, 1e3 * response.displacement[:, 0], label=hold)
-ax.set(xlabel="time [s]", ylabel="displacement [mm]", xlim=(1.5, 2.2))
-ax.legend()
+ax.set(xlabel="time [s]", ylabel="displacement [mm]", xlim=(1.5, 2.2), ylim=(-0.13, 0.17))
+ax.legend(loc="upper right", ncols=4)
 figure.savefig("holds.png")

@@ -74,9 +74,9 @@ def build(run: str, processes: int) -> Path:
 
 def _first_page(path: Path) -> None:
     """In the site the first page leads to the reference, and says of which version it is."""
-    text = path.read_text(encoding="utf-8").replace(
-        "[Reference](making-the-site.md)", "[Reference](reference/index.md)"
-    )
+    text = path.read_text(encoding="utf-8")
+    text = text.replace("[Reference](making-the-site.md)", "[Reference](reference/index.md)")
+    text = text.replace("; it is made with the site (`make docs`)", "")
     words = f'These pages are of version {version()}; <a href="../versions.html">other versions</a>.'
     path.write_text(f"{text}\n<p>{words}</p>\n", encoding="utf-8")
 

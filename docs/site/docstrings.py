@@ -6,6 +6,8 @@ import dataclasses
 import inspect
 import re
 
+from vibrid.report.style import unit_text
+
 WIDTH = 90
 """Characters of a call that stand on one line."""
 _HEADS = ("Arguments", "Parameters", "Example", "Examples", "Attributes", "Returns", "Properties")
@@ -114,12 +116,5 @@ def parameter_rows(cls: type) -> list[str]:
         allowed = ("not negative" if info.zero else "positive") if info.positive else "any"
         default = "" if field.default is dataclasses.MISSING else f"{field.default}"
         meaning = info.meaning.replace("|", "\\|")
-        rows.append(f"| `{field.name}` | {meaning} | {_unit(info.unit)} | {allowed} | {default} |")
+        rows.append(f"| `{field.name}` | {meaning} | {unit_text(info.unit) or '–'} | {allowed} | {default} |")
     return ["| parameter | meaning | unit | range | default |", "|---|---|---|---|---|", *rows] if rows else []
-
-
-def _unit(unit: str) -> str:
-    return re.sub(r"\^(-?\d)", lambda m: m[1].translate(_RAISED), unit) if unit else "–"
-
-
-_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")

@@ -9,7 +9,7 @@ import numpy as np
 import vibrid as vb
 from vibrid.conformance.law import walk
 from vibrid.report.structure_drawing import draw_structure
-from vibrid.report.style import PREDICTED, new_figure, styled
+from vibrid.report.style import PREDICTED, label, new_figure, readable_unit, styled
 
 t = np.linspace(0.0, 3.0, 601)
 grow = (0.4 + 0.2 * t) * np.minimum(1.0, 4.0 * t)
@@ -23,10 +23,11 @@ for name, (law, size) in runpy.run_path(LAW_EXAMPLES)["EXAMPLES"].items():  # no
     figure = new_figure(3.0, 2.2)
     with styled():
         ax = figure.subplots()
-        ax.plot(1e3 * e[1:], force, color=PREDICTED)
         stress = isinstance(law, vb.laws.Material)
+        factor, unit = (1.0, "MN/m^2") if stress else readable_unit("N", np.abs(force).max())
+        ax.plot(1e3 * e[1:], factor * force, color=PREDICTED)
         ax.set_xlabel("strain [‰]" if stress else "deformation [mm]")
-        ax.set_ylabel("stress" if stress else "force")
+        ax.set_ylabel(label("stress" if stress else "force", unit))
     figure.savefig(f"law-{name}.png", dpi=110)
 
 kinds = {

@@ -96,7 +96,7 @@ def _run_batch(batch: list[dict]) -> str | None:
 
 
 def surroundings() -> dict[str, str]:
-    """The environment of the blocks: `vibrid` and `python` are those that build the site."""
+    """The environment of the blocks: `vibrid` and `python` are those that build the site, with this tree's package."""
     tools = BUILD / "bin"
     tools.mkdir(parents=True, exist_ok=True)
     for name, call in (("vibrid", "-m vibrid "), ("python", "")):
@@ -105,6 +105,7 @@ def surroundings() -> dict[str, str]:
     return {
         **os.environ,
         "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
+        "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), *filter(None, [os.environ.get("PYTHONPATH")])]),
         "VIBRID_CACHE": os.environ.get("VIBRID_CACHE", str(BUILD / "compiled")),
         "PYTHONWARNINGS": "ignore",
         "MPLBACKEND": "agg",

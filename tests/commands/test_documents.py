@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
+from every_command import COMMANDS
 
 import vibrid as vb
 from vibrid.project import load_project
@@ -82,3 +83,8 @@ def test_every_name_is_in_the_documents():
     known = vb.identification.METHODS
     general = [name for name in known if not known[name].__module__.startswith("vibrid.papers.")]
     assert [name for name in general if f"`{name}`" not in methods] == []
+
+
+def test_every_command_is_in_the_table_of_commands():
+    table = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    assert [" ".join(words) for words in COMMANDS if f"`vibrid {' '.join(words)}" not in table] == []

@@ -119,6 +119,8 @@ def test_every_block_and_command_is_run_or_says_why_not():
     for path in DOCS.rglob("*.md"):
         text = path.read_text(encoding="utf-8")
         run = is_run(path, text)
+        indented = re.search(r"^ +```(?:python|sh)\b", text, re.MULTILINE)
+        assert not indented, f"{path.relative_to(DOCS)}: a block in a list is not run; blocks begin at the margin"
         for part in parts(text):
             where = f"{path.relative_to(DOCS)}, line {part.line}"
             if part.kind == "run":

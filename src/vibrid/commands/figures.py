@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 
 from vibrid.records.units import from_si
 from vibrid.report.signals import yielding_parts
+from vibrid.report.style import FAINT, GRID, LINE, MARK
 
-_INK, _ACCENT, _SOFT = "#1f3b57", "#c8102e", "#9aa7b4"
 _HISTORIES, _LOOPS = 5, 3
 
 
@@ -40,12 +40,12 @@ def draw_history(ax, record, channel, units):
     unit = units.get(channel.name, channel.unit)
     values = from_si(record[channel.name], unit, channel.unit)
     symbol = (unit or "-").replace("^2", "²")
-    colour = _SOFT if channel.quantity.startswith(("ground", "load", "imposed")) else _INK
+    colour = FAINT if channel.quantity.startswith(("ground", "load", "imposed")) else LINE
     ax.plot(record.time, values, color=colour, linewidth=0.7)
     top = int(np.nanargmax(np.abs(values)))
-    ax.plot(record.time[top], values[top], "o", color=_ACCENT, markersize=3.5)
+    ax.plot(record.time[top], values[top], "o", color=MARK, markersize=3.5)
     where = {"xy": (record.time[top], values[top]), "xytext": (6, -3), "textcoords": "offset points"}
-    ax.annotate(f"{values[top]:.3g} {symbol}", **where, fontsize=8, color=_ACCENT)
+    ax.annotate(f"{values[top]:.3g} {symbol}", **where, fontsize=8, color=MARK)
     ax.set_title(channel.name.replace("_", " "), fontsize=8, loc="left", pad=2)
     ax.set_ylabel(f"[{symbol}]", fontsize=8)
     ax.margins(x=0.01, y=0.12)
@@ -55,7 +55,7 @@ def draw_history(ax, record, channel, units):
 def draw_loop(ax, response, part: str, unit: str = "mm", force: str = "kN"):
     """Force over deformation of one part."""
     deformation, resistance = response.part(part)
-    ax.plot(from_si(deformation, unit), from_si(resistance, force), color=_INK, linewidth=0.7)
+    ax.plot(from_si(deformation, unit), from_si(resistance, force), color=LINE, linewidth=0.7)
     ax.set_title(f"{part}", fontsize=8, loc="left", pad=2)
     ax.set_xlabel(f"deformation [{unit}]", fontsize=8)
     ax.set_ylabel(f"force [{force}]", fontsize=8)
@@ -63,7 +63,7 @@ def draw_loop(ax, response, part: str, unit: str = "mm", force: str = "kN"):
 
 
 def _tidy(ax):
-    ax.grid(True, color="#e3e7eb", linewidth=0.6)
+    ax.grid(True, color=GRID, linewidth=0.6)
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(labelsize=8)
     return ax

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from vibrid.records.units import STANDARD_GRAVITY
+from vibrid.report.style import CYCLE, FAINT, GRID, INK, LINE, MARK
 
-_INK, _ACCENT, _SOFT = "#1f3b57", "#c8102e", "#9aa7b4"
 _MOST = 8  # channels drawn one above another
 _WORDS = {
     "ground_acceleration": "ground acceleration",
@@ -29,11 +29,14 @@ def new_axes(rows: int = 1, width: float = 8.0, height: float = 2.2, **options) 
 
     figure = Figure(figsize=(width, max(3.2, height * rows)), layout="constrained")
     FigureCanvasAgg(figure)
-    return figure.subplots(rows, 1, **options)
+    axes = figure.subplots(rows, 1, **options)
+    for axis in np.atleast_1d(axes):
+        axis.set_prop_cycle(color=CYCLE)
+    return axes
 
 
 def _tidy(ax):
-    ax.grid(True, color="#e3e7eb", linewidth=0.6)
+    ax.grid(True, color=GRID, linewidth=0.6)
     ax.set_axisbelow(True)
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
@@ -60,7 +63,7 @@ def plot_record(record, ax=None, channels: Iterable[str] | None = None, peaks: b
     axes = np.atleast_1d(new_axes(len(names), sharex=True))
     for axis, name in zip(axes, names, strict=True):
         values, unit = _in_g(record, name)
-        axis.plot(record.time, values, color=_INK, linewidth=0.7)
+        axis.plot(record.time, values, color=LINE, linewidth=0.7)
         channel = record.channel(name)
         quantity = _WORDS.get(channel.quantity, channel.quantity)
         axis.set_ylabel(f"{quantity or name}\n[{unit or '-'}]", fontsize=8)
@@ -68,14 +71,14 @@ def plot_record(record, ax=None, channels: Iterable[str] | None = None, peaks: b
         axis.set_title(place, fontsize=9, loc="left")
         if peaks and np.isfinite(values).any():
             top = int(np.nanargmax(np.abs(values)))
-            axis.plot(record.time[top], values[top], "o", color=_ACCENT, markersize=4)
+            axis.plot(record.time[top], values[top], "o", color=MARK, markersize=4)
             axis.annotate(
                 f"{values[top]:.3g} {unit} at {record.time[top]:.2f} s",
                 (record.time[top], values[top]),
                 textcoords="offset points",
                 xytext=(6, -3),
                 fontsize=8,
-                color=_ACCENT,
+                color=MARK,
             )
         _tidy(axis)
     axes[-1].set_xlabel("time [s]")
@@ -89,7 +92,7 @@ def plot_prepared(before, after):
     names = list(after.names)[:_MOST]
     axes = np.atleast_1d(new_axes(len(names), sharex=True))
     for axis, name in zip(axes, names, strict=True):
-        for record, color, label in ((before, _SOFT, "before"), (after, _INK, "after")):
+        for record, color, label in ((before, FAINT, "before"), (after, LINE, "after")):
             values, unit = _in_g(record, name)
             axis.plot(record.time, values, color=color, linewidth=0.8, label=label)
         axis.set_ylabel(f"[{unit or '-'}]", fontsize=8)
@@ -122,11 +125,11 @@ def plot_spectrum(spectra, ax=None, target=None):
     ax = new_axes(1, 6.5, 4.2) if ax is None else ax
     few = len(several) <= 8
     for spectrum in several:
-        style = {"linewidth": 1.4, "label": spectrum.name} if few else {"linewidth": 0.7, "color": _SOFT}
+        style = {"linewidth": 1.4, "label": spectrum.name} if few else {"linewidth": 0.7, "color": FAINT}
         ax.loglog(spectrum.periods, spectrum.pseudo_acceleration / STANDARD_GRAVITY, **style)
     if len(several) > 1:
         common = np.exp(np.mean([np.log(s.pseudo_acceleration) for s in several], axis=0))
-        ax.loglog(several[0].periods, common / STANDARD_GRAVITY, color=_INK, linewidth=2, label="geometric mean")
+        ax.loglog(several[0].periods, common / STANDARD_GRAVITY, color=INK, linewidth=2, label="geometric mean")
     if target is not None:
         _draw_target(ax, target)
     ax.set_xlabel("period [s]")
@@ -140,13 +143,13 @@ def plot_spectrum(spectra, ax=None, target=None):
 
 def _draw_target(ax, target) -> None:
     sa = target.acceleration / STANDARD_GRAVITY
-    ax.loglog(target.periods, sa, color=_ACCENT, linewidth=2, label=target.name)
+    ax.loglog(target.periods, sa, color=MARK, linewidth=2, label=target.name)
     if target.deviation is not None:
         for sign in (-1, 1):
             ax.loglog(
                 target.periods,
                 sa * np.exp(sign * target.deviation),
-                color=_ACCENT,
+                color=MARK,
                 linewidth=1,
                 linestyle="--",
                 label="target ± one deviation" if sign > 0 else None,
@@ -158,15 +161,15 @@ def plot_suite(suite, ax=None):
     ax = new_axes(1, 6.5, 4.2) if ax is None else ax
     logs = np.log([m.acceleration / STANDARD_GRAVITY for m in suite.motions])
     for row in logs:
-        ax.loglog(suite.periods, np.exp(row), color=_SOFT, linewidth=0.8)
+        ax.loglog(suite.periods, np.exp(row), color=FAINT, linewidth=0.8)
     mean, deviation = logs.mean(axis=0), logs.std(axis=0, ddof=1) if len(logs) > 1 else 0.0
-    ax.loglog(suite.periods, np.exp(mean), color=_INK, linewidth=2, label=f"mean of {len(logs)} motions")
+    ax.loglog(suite.periods, np.exp(mean), color=INK, linewidth=2, label=f"mean of {len(logs)} motions")
     if suite.target.deviation is not None:
         for sign in (-1, 1):
             ax.loglog(
                 suite.periods,
                 np.exp(mean + sign * deviation),
-                color=_INK,
+                color=INK,
                 linewidth=1,
                 linestyle=":",
                 label="suite ± one deviation" if sign > 0 else None,

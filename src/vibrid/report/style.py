@@ -23,6 +23,8 @@ TRUTH = "#009e73"
 GRID = "#e4e8ec"
 CYCLE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#26303a", "#a0a000")
 """The palette of Okabe and Ito (2008), yellow darkened; neighbours differ in lightness, so that it prints in grey."""
+LINE, MARK, FAINT = CYCLE[0], CYCLE[1], MEASURED
+"""A signal that stands alone, what is marked in it, and what stays behind it."""
 
 RC: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
