@@ -184,6 +184,6 @@ def _in_a_row(values: np.ndarray) -> np.ndarray:
     return values.reshape(values.shape[0] * values.shape[1], *values.shape[2:])
 
 
-@native.jit
+@native.in_pieces
 def _scan(plan: Plan, carry, ends):
     return jax.lax.scan(lambda carry, pair: plan.whole_step(carry, pair), carry, ends)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
+import weakref
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
@@ -16,26 +17,27 @@ if TYPE_CHECKING:
     from vibrid.identification.problem import Problem
     from vibrid.structures.base import Structure
 
-_KEPT: OrderedDict[tuple[int, tuple[str, ...]], tuple[Structure, Structure]] = (
-    OrderedDict()
-)  # by identity, and what it is
+_LAWS: OrderedDict[tuple[int, tuple[str, ...]], tuple[Structure, Structure]] = OrderedDict()  # by identity
 _MOST = 8
+_PROBLEMS: dict[int, tuple[weakref.ref[Problem], Problem]] = {}  # by identity, while they live
 _LOCK = threading.Lock()
 
 
 def cheaper(problem: Problem) -> Problem:
     """The same problem; a law whose exponent is a whole number and no unknown multiplies it out, for example."""
+    known = _PROBLEMS.get(id(problem))
+    if known is not None and known[0]() is problem:
+        return known[1]
     structure = problem.experiment.structure
+    if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(structure)):
+        return problem
     places = tuple(place for own in problem.unknowns.places for place in own)
-    key = id(structure), places
     with _LOCK:
-        kept = _KEPT.get(key)
-    if kept is None:
-        if any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(structure)):
-            return problem
-        kept = structure, simplified(structure, free=places)
-        with _LOCK:
-            _KEPT[key] = kept
-            while len(_KEPT) > _MOST:
-                _KEPT.popitem(last=False)
-    return dataclasses.replace(problem, experiment=dataclasses.replace(problem.experiment, structure=kept[1]))
+        kept = _LAWS.get((id(structure), places)) or (structure, simplified(structure, free=places))
+        _LAWS[id(structure), places] = kept
+        while len(_LAWS) > _MOST:
+            _LAWS.popitem(last=False)
+    made = dataclasses.replace(problem, experiment=dataclasses.replace(problem.experiment, structure=kept[1]))
+    key = id(problem)
+    _PROBLEMS[key] = weakref.ref(problem, lambda _: _PROBLEMS.pop(key, None)), made
+    return made

@@ -4,8 +4,8 @@ traced scan → scalars (`loop`, `unroll`) → LLVM (`text`, `handler`) → mach
 (`machine`) → called inside `jit` (`compiled`), or for many points within a loop of XLA (`points`)
 """
 
-from vibrid.core.native.compiled import batch, jacobian, jit, parts
+from vibrid.core.native.compiled import batch, in_pieces, jacobian, jit, parts
 from vibrid.core.native.machine import why_not
-from vibrid.core.native.points import each, slope
+from vibrid.core.native.points import each, value_and_slope
 
-__all__ = ["batch", "each", "jacobian", "jit", "parts", "slope", "why_not"]
+__all__ = ["batch", "each", "in_pieces", "jacobian", "jit", "parts", "value_and_slope", "why_not"]

@@ -67,6 +67,11 @@ def jit(function: Callable[..., Any]) -> Callable[..., Any]:
     return _either(function, _jitted, lambda function: function)
 
 
+def in_pieces(function: Callable[..., Any]) -> Callable[..., Any]:
+    """As `jit`, for loops of any length: one that is run in pieces gives the same bits as at once."""
+    return _either(function, _jitted_pieces, lambda function: function)
+
+
 def jacobian(function: Callable[..., Any]) -> Callable[..., Any]:
     """(results, derivatives) of `function(arguments, x)` with respect to the vector x, its entries last."""
     return _either(function, _differentiated, _jacobian)
@@ -175,6 +180,11 @@ def _jitted(function, leaves, arrays, tree):
     return _again(flat, given, lanes=False), given
 
 
+def _jitted_pieces(function, leaves, arrays, tree):
+    flat, given = _flat(function, leaves, arrays, tree)
+    return _again(flat, given, lanes=False, least=1), given
+
+
 def _batched(function, leaves, arrays, tree):
     flat, given = _flat(function, leaves, arrays, tree)
     own = tree.children()[1].num_leaves
@@ -203,13 +213,14 @@ def _differentiated(function, leaves, arrays, tree):
     return all, given
 
 
-def _again(function, given, lanes: bool) -> Callable[..., Any]:
+def _again(function, given, lanes: bool, least: int | None = None) -> Callable[..., Any]:
     """The same function, traced, with its long loops in machine code."""
     closed, shape = traced(function, *given)
-    if not has_long_scan(closed, LEAST):
+    least = LEAST if least is None else least
+    if not has_long_scan(closed, least):
         raise NotNative("no long loop")
     out = jax.tree.structure(shape)
-    return lambda *given: jax.tree.unflatten(out, run_again(closed, given, _scans(lanes)))
+    return lambda *given: jax.tree.unflatten(out, run_again(closed, given, _scans(lanes, least)))
 
 
 def _compiled(make, function, leaves, arrays, tree, name: str | None) -> Callable[..., Any]:
@@ -234,7 +245,7 @@ def _arrays(arguments, arrays):
     return [leaf for leaf, a in zip(jax.tree.leaves(arguments), arrays, strict=True) if a]
 
 
-def _scans(lanes: bool) -> Scans:
+def _scans(lanes: bool, least: int) -> Scans:
     builder = Builder(_MOST_FOLLOWED)
     unroller = Unroller(builder)
 
@@ -260,7 +271,7 @@ def _scans(lanes: bool) -> Scans:
     def call(scan: Operation, given: Sequence[Any], known: Sequence[Known]) -> Sequence[Any]:
         return _called(scan, given, known, lanes)
 
-    return Scans(LEAST, call, elements, unknown)
+    return Scans(least, call, elements, unknown)
 
 
 def mean_length(scan: Operation) -> float:

@@ -37,19 +37,19 @@ def each(function: Callable[..., Any], shared: Any, points: Any) -> Any:
     return _over(one, given, points, lambda *arguments: jax.vmap(one, in_axes=(*[None] * len(given), 0))(*arguments))
 
 
-def slope(function: Callable[..., Any], shared: Any, point: Any) -> Any:
-    """The derivative (…, k) of `function(shared, point)`, an array, with respect to the point (k,)."""
+def value_and_slope(function: Callable[..., Any], shared: Any, point: Any) -> tuple[Any, Any]:
+    """`function(shared, point)`, an array, and its derivative (…, k) with respect to the point (k,)."""
     fixed, given = _arrays(shared)
 
     def along(*arguments):
         *own, point, direction = arguments
-        return jax.jvp(lambda z: function(fixed(own), z), (point,), (direction,))[1]
+        return jnp.stack(jax.jvp(lambda z: function(fixed(own), z), (point,), (direction,)))
 
     def by_xla(*arguments):
-        *own, point, _ = arguments
-        return jnp.moveaxis(jax.jacfwd(lambda z: function(fixed(own), z))(point), -1, 0)
+        return jax.vmap(along, in_axes=(*[None] * (len(given) + 1), 0))(*arguments)
 
-    return jnp.moveaxis(_over(along, [*given, point], jnp.eye(point.shape[0]), by_xla), 0, -1)
+    both = _over(along, [*given, point], jnp.eye(point.shape[0]), by_xla)
+    return both[0, 0], jnp.moveaxis(both[:, 1], 0, -1)
 
 
 def _arrays(shared: Any) -> tuple[Callable[[Sequence[Any]], Any], list[Any]]:

@@ -233,27 +233,28 @@ class UnscentedKalman(_Kalman):
         others = np.full(2 * size, 0.5 / (size + lam))
         return np.sqrt(size + lam), np.append(centre, others), np.append(covariance_centre, others)
 
-    def _points(self, mean, root):
+    def _at_points(self, function, given, mean, root):
+        """A function of the joint state at the mean (m,), and at `mean ± spacing · row` for all rows of the root, each
+        (nz, m); their weighted mean (m,); and two weights in the covariance: of the first, of another.
+        """
         spacing, mean_weights, weights = self.weights(mean.shape[0])
-        return jnp.concatenate([mean[None], mean + spacing * root, mean - spacing * root]), mean_weights, weights
+        values = native.each(_around, (function, given, spacing, mean), root)
+        centre, plus, minus = values[0, 0], values[:, 1], values[:, 2]
+        average = mean_weights[0] * centre + mean_weights[1] * jnp.sum(plus + minus, axis=0)
+        return centre, plus, minus, average, (weights[0], weights[1])
 
     def _predict(self, problem, mean, root, sample, root_drift):
-        points, mean_weights, weights = self._points(mean, root)
-        moved = native.each(_moved, (problem, sample), points)
-        mean = mean_weights @ moved
-        deviations = jnp.sqrt(weights)[:, None] * (moved - mean)
-        return mean, jnp.linalg.qr(jnp.concatenate([deviations, root_drift]), mode="r")
+        centre, plus, minus, mean, (first, other) = self._at_points(_moved, (problem, sample), mean, root)
+        deviations = [np.sqrt(first) * (centre - mean)[None], *(np.sqrt(other) * (z - mean) for z in (plus, minus))]
+        return mean, jnp.linalg.qr(jnp.concatenate([*deviations, root_drift]), mode="r")
 
     def _predicted_readings(self, problem, mean, root, sample):
         """Two points `mean ± spacing · row` of equal weight w deviate by √w (±spacing · row, y± − ȳ). Turned by 45°
         these are (row, √(w/2) (y₊ − y₋)) and (0, √(w/2) (y₊ + y₋ − 2ȳ)), as 2 w spacing² = 1."""
-        points, mean_weights, weights = self._points(mean, root)
-        y = native.each(_read, (problem, sample.inputs), points)
-        predicted = mean_weights @ y
-        about, half = y - predicted, np.sqrt(0.5 * weights[-1])
-        plus, minus = jnp.split(about[1:], 2)
-        others = jnp.concatenate([np.sqrt(weights[0]) * about[:1], half * (plus + minus)])
-        return half * (plus - minus), others, predicted
+        centre, plus, minus, y, (first, other) = self._at_points(_read, (problem, sample.inputs), mean, root)
+        half = np.sqrt(0.5 * other)
+        others = [np.sqrt(first) * (centre - y)[None], half * (plus + minus - 2.0 * y)]
+        return half * (plus - minus), jnp.concatenate(others), y
 
 
 @METHODS.register("ekf")
@@ -261,13 +262,19 @@ class ExtendedKalman(_Kalman):
     """The extended filter: the same joint state with derivatives instead of sigma points. Faster, less robust."""
 
     def _predict(self, problem, mean, root, sample, root_drift):
-        slope = native.slope(_moved, (problem, sample), mean)
-        return _moved((problem, sample), mean), jnp.linalg.qr(jnp.concatenate([root @ slope.T, root_drift]), mode="r")
+        mean, slope = native.value_and_slope(_moved, (problem, sample), mean)
+        return mean, jnp.linalg.qr(jnp.concatenate([root @ slope.T, root_drift]), mode="r")
 
     def _predicted_readings(self, problem, mean, root, sample):
-        slope = native.slope(_read, (problem, sample.inputs), mean)
+        y, slope = native.value_and_slope(_read, (problem, sample.inputs), mean)
         dy = root @ slope.T
-        return dy, jnp.zeros((0, dy.shape[1])), _read((problem, sample.inputs), mean)
+        return dy, jnp.zeros((0, dy.shape[1])), y
+
+
+def _around(shared, row):
+    """(3, m): a function of the joint state at the mean and on both sides of it."""
+    function, given, spacing, mean = shared
+    return jnp.stack([function(given, z) for z in (mean, mean + spacing * row, mean - spacing * row)])
 
 
 def _moved(given, z):
