@@ -8,7 +8,7 @@ if (location.protocol === "file:") {
       document.body.append(frame);
       this.inside = frame.contentWindow;
       this.waiting = [];
-      this.inside.postMessage = (data) => this.later(() => this.onmessage?.(new MessageEvent("message", { data })));
+      this.inside.postMessage = (data) => this.later((data) => this.onmessage?.(new MessageEvent("message", { data })), data);
       const script = frame.contentDocument.createElement("script");
       script.src = new URL(url, document.baseURI).href;
       script.onload = () => {
@@ -18,12 +18,12 @@ if (location.protocol === "file:") {
       };
       frame.contentDocument.body.append(script);
     }
-    later(work) {
-      setTimeout(work, 0); // as messages do: never inside the call that sends
+    later(deliver, data) {
+      setTimeout(deliver, 0, structuredClone(data)); // as messages do: a copy, and never inside the call that sends
     }
     postMessage(data) {
-      if (this.waiting) this.waiting.push(data);
-      else this.later(() => this.inside.onmessage(new MessageEvent("message", { data })));
+      if (this.waiting) this.waiting.push(structuredClone(data));
+      else this.later((data) => this.inside.onmessage(new MessageEvent("message", { data })), data);
     }
     terminate() {}
   };

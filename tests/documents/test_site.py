@@ -4,6 +4,7 @@ import ast
 import dataclasses
 import json
 import re
+import shutil
 import subprocess
 import sys
 
@@ -244,3 +245,23 @@ def test_links_of_a_page_lead_to_where_their_targets_stand(tmp_path):
 def test_the_citation_has_the_version_and_the_readme_is_short():
     assert f"\nversion: {vb.__version__}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 120
+
+
+@pytest.mark.browser
+def test_the_search_worker_of_a_page_from_the_disk_gets_copies(tmp_path):
+    """As that of a server: what the worker does to a message does not reach the page."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None:
+        pytest.skip("there is no Chromium on the PATH")
+    shutil.copyfile(ROOT / "docs" / "site" / "file-worker.js", tmp_path / "file-worker.js")
+    (tmp_path / "worker.js").write_text("onmessage = (e) => { e.data.words += '!'; postMessage(e.data); };")
+    (tmp_path / "page.html").write_text(
+        '<body><script src="file-worker.js"></script><script>const worker = new Worker("worker.js");'
+        'const asked = { words: "damping" };'
+        "worker.onmessage = (e) => { document.body.append(`asked ${asked.words}, got ${e.data.words}`); };"
+        "worker.postMessage(asked);</script></body>"
+    )
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=2000", "--dump-dom"]
+    call = [chromium, *options, (tmp_path / "page.html").as_uri()]
+    shown = subprocess.run(call, capture_output=True, text=True, timeout=120).stdout
+    assert "asked damping, got damping!" in shown
