@@ -99,7 +99,7 @@ class _Point:
         return len(self.found.values)
 
     @property
-    def _given(self) -> tuple[Any, ...]:
+    def _given(self) -> tuple[Any, Any, Any, Any, Any]:
         return self.bulk, self.problem.integrator, self.drive, self.step, self.rest
 
     @cached_property

@@ -104,7 +104,7 @@ class Pattern:
         """(n,) where no two that act on the same degree of freedom share a number (Curtis, Powell, Reid 1974)."""
         if self.banded:
             return self.place % (2 * self.width + 1)
-        matrix = scipy.sparse.csc_matrix((np.ones(len(self.rows)), self.rows, self._starts), (self.size,) * 2)
+        matrix: Any = scipy.sparse.csc_matrix((np.ones(len(self.rows)), self.rows, self._starts), (self.size,) * 2)
         near = (matrix @ matrix).tocsr()
         colours = np.full(self.size, -1)
         for i in range(self.size):
