@@ -104,6 +104,7 @@ def tracking_figure(result, name: str, seconds: float = 2.0):
         ax.plot(time[near], factor * command[near], color=BOUND, linewidth=0.9, linestyle="--", label="command")
         ax.plot(time[near], factor * measured[near], color=PREDICTED, linewidth=0.9, label="measured")
         _over_time(ax, time[near], "displacement", unit)
+        ax.set_ylim(top=1.35 * ax.get_ylim()[1])  # room for the legend
         ax.legend(loc="upper right", ncols=3)
         ax.set_title(f"{name.replace('_', ' ')}, about the strongest motion")
         error = measured - target

@@ -127,5 +127,5 @@ def plot_singular_values(modes: MeasuredModes, ax=None):
         log_axis(ax.yaxis)
         ax.set(xlabel=label("frequency", "Hz"), ylabel="spectral density")
         ax.set_xlim(0.0, spectra.frequencies[-1])
-        ax.legend(loc="upper right", ncols=3)
+        ax.legend(loc="upper right")
     return ax

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from vibrid.records.units import STANDARD_GRAVITY
-from vibrid.report.style import CYCLE, FAINT, GRID, INK, LINE, MARK
+from vibrid.report.style import CYCLE, FAINT, GRID, INK, LINE, MARK, label
 
 _MOST = 8  # channels drawn one above another
 _WORDS = {
@@ -92,9 +92,9 @@ def plot_prepared(before, after):
     names = list(after.names)[:_MOST]
     axes = np.atleast_1d(new_axes(len(names), sharex=True))
     for axis, name in zip(axes, names, strict=True):
-        for record, color, label in ((before, FAINT, "before"), (after, LINE, "after")):
+        for record, color, state in ((before, FAINT, "before"), (after, LINE, "after")):
             values, unit = _in_g(record, name)
-            axis.plot(record.time, values, color=color, linewidth=0.8, label=label)
+            axis.plot(record.time, values, color=color, linewidth=0.8, label=state)
         axis.set_ylabel(f"[{unit or '-'}]", fontsize=8)
         axis.set_title(name, fontsize=9, loc="left")
         _tidy(axis)
@@ -192,15 +192,15 @@ def plot_wavelet(wavelet, ax=None, lowest: float | None = None):
     amplitude = np.abs(wavelet.coefficients)
     stride = max(1, amplitude.shape[1] // 2000)
     time, amplitude, reliable = wavelet.times[::stride], amplitude[:, ::stride], wavelet.reliable[:, ::stride]
-    mesh = ax.pcolormesh(time, wavelet.frequencies, amplitude, shading="auto", cmap="viridis", rasterized=True)
-    ax.contourf(time, wavelet.frequencies, np.where(reliable, 0.0, 1.0), levels=[0.5, 1.5], colors="white", alpha=0.45)
+    mesh = ax.pcolormesh(time, wavelet.frequencies, amplitude, shading="auto", cmap="Blues", rasterized=True)
+    ax.contourf(time, wavelet.frequencies, np.where(reliable, 0.0, 1.0), levels=[0.5, 1.5], colors=FAINT, alpha=0.45)
     ax.set_yscale("log")
     if lowest is not None:
         ax.set_ylim(bottom=lowest)
     ax.set_xlabel("time [s]")
     ax.set_ylabel("frequency [Hz]")
     ax.set_title(wavelet.name, fontsize=9, loc="left")
-    ax.figure.colorbar(mesh, ax=ax, label=f"amplitude [{wavelet.unit or '-'}]")
+    ax.figure.colorbar(mesh, ax=ax, label=label("amplitude", wavelet.unit or "-"))
     return ax
 
 
