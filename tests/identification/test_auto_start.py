@@ -159,10 +159,8 @@ def test_a_yield_limit_beyond_every_drift_is_found_again():
     method = vb.TrajectoryFit(segments=1)
     stuck = method.solve(problem)
     assert stuck.estimate[1] == pytest.approx(0.008) and not stuck.limits.relative_bound[1] < 1
-    begins = idle_unknowns._scanned(problem, stuck, auto_start.SILENT).beginning()
-    rows = [problem.unknowns.to_free(row) for row in (stuck.estimate, begins, begins * [1.0, 1.06])]
-    still, matters, beyond = idle_unknowns.misfits(problem, rows, stuck.noise)
-    assert begins[0] == stuck.estimate[0] and beyond == still != matters  # it has a derivative there, not beyond
+    begun = idle_unknowns._scanned(problem, stuck, auto_start.SILENT).beginning()  # from where the limit matters
+    np.testing.assert_allclose(begun, [0.004, 0.003], rtol=0.05)
     freed = idle_unknowns.tried_elsewhere(method, problem, stuck, 0, auto_start.SILENT)
     np.testing.assert_allclose(freed.estimate, [0.004, 0.003], rtol=0.02)
     settled = idle_unknowns.tried_elsewhere(method, problem, freed, 0, auto_start.SILENT)

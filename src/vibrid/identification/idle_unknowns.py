@@ -18,6 +18,7 @@ import numpy as np
 from vibrid.core.arguments import Array
 from vibrid.core.progress import Progress
 from vibrid.identification.conclude import predictions_at, unlikelihood
+from vibrid.identification.levenberg import descend
 from vibrid.identification.method import Method
 from vibrid.identification.problem import Problem
 from vibrid.identification.result import Identification
@@ -27,6 +28,7 @@ _FACTORS = np.array([0.3, 0.45, 0.6, 0.7, 0.8, 0.87, 0.93, 1.08, 1.2, 1.4, 2.0, 
 _BETWEEN = 12  # factors that are tried between two of these, where an unknown begins to matter
 _GAIN = 1.0  # ln of the likelihood that a better place gains, at least
 _ROUNDS = 4
+_STEPS = 5  # of a descent from where unknowns begin to matter, in which the misfit must fall below that of the fit
 
 
 def tried_elsewhere(
@@ -37,7 +39,8 @@ def tried_elsewhere(
         scan = None if fit.cut_short else _scanned(problem.boxed(), fit, progress)
         if scan is None:
             break
-        for there in (scan.better(), scan.beginning()):
+        for place in (scan.better, scan.beginning):
+            there = place()
             if there is None:
                 continue
             again = method.solve(at(problem, there), key, progress)
@@ -95,14 +98,22 @@ class _Scan:
         return together if both[0] <= both[1] else alone
 
     def beginning(self) -> np.ndarray | None:
-        """θ where those that do not matter begin to; None where there are none, or where that is not found."""
+        """θ a few steps from where those that do not matter begin to; None where there are none, or no better place."""
         rows = []
         for i in np.unique(self.index):
             own = np.flatnonzero(self.index == i)
             matters = own[np.isfinite(self.gain[own]) & (self.gain[own] != 0.0)]
             if matters.size < own.size and matters.size:
                 rows.append(int(matters[np.abs(np.log(self.factors[matters])).argmin()]))
-        return self._moved(rows) if rows else None
+        return self._few_steps(self._moved(rows)) if rows else None
+
+    def _few_steps(self, there: np.ndarray) -> np.ndarray | None:
+        """θ after a few steps of a descent from there; None where the misfit is then no smaller than at the answer."""
+        u = self.problem.unknowns
+        answer, start = u.to_free(self.fit.estimate), u.to_free(there)
+        ended = descend(self.problem, start[None], self.fit.noise, iterations=_STEPS)
+        least = 0.5 * misfits(self.problem, answer[None], self.fit.noise)[0] - _GAIN
+        return np.asarray(u.to_physical(jnp.asarray(ended.free[0]))) if ended.cost[0] < least else None
 
     def _moved(self, rows: list[int]) -> np.ndarray:
         values = self.fit.estimate.copy()
