@@ -13,7 +13,7 @@ import vibrid as vb
 from vibrid.core.banded import solve_bands, vibrid_solve_bands
 from vibrid.core.errors import InputError, Refusal
 from vibrid.identification.problem import make_problem, predict
-from vibrid.simulation import Newmark
+from vibrid.simulation import Newmark, implicit
 from vibrid.simulation.excitation import drive
 from vibrid.simulation.implicit import pattern_for, with_pattern
 from vibrid.simulation.run import Readings, run
@@ -86,7 +86,8 @@ def test_sparse_factors_are_of_the_matrix_and_its_transpose():
 @pytest.mark.parametrize(
     ("made", "chosen"), [(chain, "a band of 45 unknowns with 1 neighbour"), (net, "full matrices")]
 )
-def test_steps_are_those_of_full_matrices(made, chosen):
+def test_steps_are_those_of_full_matrices(made, chosen, monkeypatch):
+    monkeypatch.setattr(implicit, "LEAST_CHAIN", N)
     structure, record = made(), motion()
     wanted = vb.simulate(structure, record, integrator=Newmark(solver="full"), modes=None)
     assert "full matrices" in repr(wanted)
@@ -128,7 +129,8 @@ def test_derivatives_follow_the_implicit_rule():
     np.testing.assert_allclose(wanted[1], (above - below) / 2e-6, rtol=1e-4)
 
 
-def test_batches_and_fits_take_the_band():
+def test_batches_and_fits_take_the_band(monkeypatch):
+    monkeypatch.setattr(implicit, "LEAST_CHAIN", N)
     record, structure = motion(60), chain()
     scales = np.array([1e6, 8e6])
     runs = vb.simulate_many(structure, record, {"storeys[3].stiffness": scales}, integrator=Newmark())

@@ -13,7 +13,7 @@ from vibrid.structures.device import ImposedTest
 from vibrid.structures.model import Model
 from vibrid.structures.pattern import Pattern
 
-LEAST_CHAIN = 40
+LEAST_CHAIN = 100
 """Degrees of freedom of a chain from which its band is taken without being asked for."""
 LEAST_SPARSE = 400
 """Degrees of freedom from which a sparse factorisation is taken without being asked for."""
