@@ -16,6 +16,7 @@ from vibrid.core import native
 from vibrid.core.arguments import Array, checked
 from vibrid.core.device import on_processor
 from vibrid.core.errors import InputError, Refusal
+from vibrid.core.numbers import as_array
 from vibrid.identification.cheaper import cheaper
 from vibrid.identification.checks.words import unit_hint
 from vibrid.identification.experiment import Experiment, loads_in
@@ -278,15 +279,15 @@ def _data(structure, record: Record, sensors: Sensors, hold: str, substeps: int,
     if hold_out:
         last[round(len(record) * (1 - hold_out)) :] = True
     data = Data(
-        readings=jnp.asarray(np.where(present, y, 0.0)),
-        present=jnp.asarray((present & ~last).astype(float)),
+        readings=as_array(np.where(present, y, 0.0)),
+        present=as_array(present & ~last),
         drive=drive(inputs, hold, substeps),
         step=step_of(record),
         loads=names,
         name=record.name,
         shares=shares,
     )
-    return data, jnp.asarray((present & last).astype(float))
+    return data, as_array(present & last)
 
 
 def _inputs(structure, record: Record, loads: list[UnknownLoad], moving: bool):
@@ -360,7 +361,7 @@ def _check_size(problem: Problem) -> None:
     predicted = np.sqrt(
         np.mean(
             [
-                np.var(np.asarray(predict(problem, jnp.asarray(problem.start), i)), axis=0)
+                np.var(np.asarray(predict(problem, as_array(problem.start), i)), axis=0)
                 for i in range(len(problem.data))
             ],
             axis=0,

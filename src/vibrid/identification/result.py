@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
-from scipy.special import ndtri
+import scipy
 
 from vibrid.core.attached import attach, attached
 from vibrid.core.digits import with_uncertainty
@@ -125,7 +125,7 @@ class Identification(InNotebooks):
             return np.percentile(self.samples, [tail, 100 - tail], axis=0).T
         if self.free_covariance is None:
             return np.full((len(self.names), 2), np.nan)
-        reach = ndtri(0.5 + level / 2) * np.sqrt(np.diag(self.free_covariance))
+        reach = scipy.special.ndtri(0.5 + level / 2) * np.sqrt(np.diag(self.free_covariance))
         ends = [np.asarray(self.problem.unknowns.to_physical(jnp.asarray(self.free + s * reach))) for s in (-1, 1)]
         return np.where(self._held[:, None], np.nan, np.sort(np.stack(ends, axis=1), axis=1))
 
@@ -233,6 +233,7 @@ class Identification(InNotebooks):
 
     def _rows(self) -> list[dict[str, Any]]:
         u, interval = self.problem.unknowns, self.interval()
+        low, high = np.asarray(u.low), np.asarray(u.high)
         return [
             {
                 "name": name,
@@ -241,7 +242,7 @@ class Identification(InNotebooks):
                 "standard_deviation": float(self.deviation[i]),
                 "interval_95": [float(v) for v in interval[i]],
                 "at_bound": self.at_bound[i],
-                "bounds": [None if not np.isfinite(b[i]) else float(b[i]) for b in (u.low, u.high)],
+                "bounds": [None if not np.isfinite(b[i]) else float(b[i]) for b in (low, high)],
                 "cramer_rao_bound": float(self.limits.bound[i]),
                 "identifiable": bool(self.limits.identifiable[i]),
             }
