@@ -161,6 +161,14 @@ class Registry:
         classes = {name: self._thing(name) for name in self.names() if name in named}
         return classes | {name: made for name, made in self._constructors.items() if name in named}
 
+    def called(self, class_name: str) -> Any | None:
+        """The entry whose class has this name, of those that are known now; None where there is none."""
+        for name, cls in self.present():
+            if cls.__name__ == class_name:
+                return self._classes[name]
+        announced = (name for name, where in self._announced.items() if where.endswith(f":{class_name}"))
+        return next((self._thing(name) for name in announced), None)
+
     def name_of(self, cls: type) -> str:
         """The name a class was registered under."""
         for name, known in self._classes.items():

@@ -18,6 +18,7 @@ from vibrid.core.errors import InputError
 from vibrid.core.findings import KNOWN, ODD, WRONG, Finding
 from vibrid.core.inputs import InputFile
 from vibrid.core.missing import refuse_missing
+from vibrid.core.numbers import as_array
 from vibrid.core.progress import SILENT, Progress
 from vibrid.core.shown import InNotebooks
 from vibrid.identification.diagnostics import ChannelFit, convergence_message, correlation, relative_error, verdict
@@ -27,7 +28,8 @@ from vibrid.identification.identifiability import Identifiability
 from vibrid.identification.loads.estimate import LoadEstimate
 from vibrid.identification.loads.solution import uncertain_rows
 from vibrid.identification.other_answers import OtherAnswer
-from vibrid.identification.problem import Problem, channel_of
+from vibrid.identification.problem import Problem
+from vibrid.identification.problem_data import channel_of
 from vibrid.records.record import Record
 from vibrid.simulation.response import Response
 from vibrid.simulation.simulate import simulate
@@ -126,7 +128,7 @@ class Identification(InNotebooks):
         if self.free_covariance is None:
             return np.full((len(self.names), 2), np.nan)
         reach = scipy.special.ndtri(0.5 + level / 2) * np.sqrt(np.diag(self.free_covariance))
-        ends = [np.asarray(self.problem.unknowns.to_physical(jnp.asarray(self.free + s * reach))) for s in (-1, 1)]
+        ends = [np.asarray(self.problem.unknowns.to_physical(as_array(self.free + s * reach))) for s in (-1, 1)]
         return np.where(self._held[:, None], np.nan, np.sort(np.stack(ends, axis=1), axis=1))
 
     @property
