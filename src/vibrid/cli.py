@@ -105,7 +105,8 @@ def main() -> None:
         app()
     except KeyboardInterrupt as problem:  # before the command began, or after its end
         sys.exit(_stopped(problem))
-    finally:  # all is written: a request to stop ends the process without a word
+    finally:  # all is written: a request to stop ends the process without a word, and nothing is looked for as garbage
+        gc.freeze()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
 

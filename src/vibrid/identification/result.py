@@ -6,11 +6,11 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
-import scipy
 
 from vibrid.core.attached import attach, attached
 from vibrid.core.digits import with_uncertainty
@@ -127,7 +127,8 @@ class Identification(InNotebooks):
             return np.percentile(self.samples, [tail, 100 - tail], axis=0).T
         if self.free_covariance is None:
             return np.full((len(self.names), 2), np.nan)
-        reach = scipy.special.ndtri(0.5 + level / 2) * np.sqrt(np.diag(self.free_covariance))
+        times = NormalDist().inv_cdf(0.5 + level / 2) if level < 1.0 else np.inf
+        reach = times * np.sqrt(np.diag(self.free_covariance))
         ends = [np.asarray(self.problem.unknowns.to_physical(as_array(self.free + s * reach))) for s in (-1, 1)]
         return np.where(self._held[:, None], np.nan, np.sort(np.stack(ends, axis=1), axis=1))
 
