@@ -186,9 +186,8 @@ def modes(structure: Structure, count: int | None = None, direction: str = "") -
 def _undamped(mass: np.ndarray, stiffness: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """ω² and shapes φ of `K φ = ω² M φ`, with φᵀ M φ = 1."""
     masses = np.diag(mass)
-    if (
-        np.array_equal(mass, np.diag(masses)) and (masses > 0.0).all() and np.isfinite(stiffness).all()
-    ):  # x = √M φ is an ordinary problem
+    simple = np.array_equal(mass, np.diag(masses)) and (masses > 0.0).all() and np.isfinite(stiffness).all()
+    if simple:  # x = √M φ is an ordinary problem
         root = np.sqrt(masses)
         values, turned = np.linalg.eigh(stiffness / np.outer(root, root))
         return values, turned / root[:, None]
