@@ -75,9 +75,8 @@ def drive(samples: Array, hold: str = "linear", substeps: int = 1) -> Drive:
         samples = of.asarray(samples)
         constant = hold == "zero" or samples.shape[1] == 0
         powers = samples[:-1, None] if constant else of.stack([samples[:-1], of.diff(samples, axis=0)], axis=1)
-        if of is np:
-            return Drive(as_array(samples), as_array(powers[:, None]))
-        return Drive(samples, powers[:, None])
+        known = as_array if of is np else jnp.asarray
+        return Drive(known(samples), known(powers[:, None]))
     if isinstance(samples, Tracer):
         raise InputError(f"A '{hold}' hold needs known inputs; use 'linear' or 'zero' when they are traced.")
     known = np.asarray(samples, dtype=float)
