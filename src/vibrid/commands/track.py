@@ -191,7 +191,7 @@ def _placed(record: Record, loaded) -> Record:
     if loaded is None or loaded.sensors is None:
         return record
     from vibrid.core.errors import VibridError
-    from vibrid.identification.problem import channel_of
+    from vibrid.identification.problem_data import channel_of
 
     labels = {}
     for sensor in loaded.sensors:
