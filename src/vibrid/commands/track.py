@@ -273,7 +273,7 @@ def _answer(found: Watch, alarms: list[dict[str, Any]], events: list[EventEstima
         "windows": len(series),
         "training": found.training,
         "trained": found.baseline is not None,
-        "notes": [] if found.baseline is None else list(found.baseline.notes),
+        "notes": list(found.notes),
         "last": last,
         "alarms": alarms,
         "events": [event.as_dict() for event in events],
@@ -286,7 +286,7 @@ def _show(found: Watch, alarms: list[dict[str, Any]], events: list[EventEstimate
     if found.baseline is None:
         typer.echo(f"training: {min(len(series), found.training)} of {found.training} windows")
     else:
-        for note in found.baseline.notes:
+        for note in found.notes:
             typer.echo(note)
     for event in events:
         typer.echo(str(event))
