@@ -5,8 +5,8 @@
     python benchmarks/iasc_asce.py --data iasc_asce.npz --sound 1000 --kept windows.jsonl --jobs 16 --save
     python benchmarks/iasc_asce.py --data iasc_asce.npz --sound 1000 --kept windows.jsonl --blocks   # other trainings
 
-Windows are estimated once: with `--kept` another run judges those of the file again, in seconds a case. `--blocks` learns
-from every block of windows in turn, and judges all the others.
+Windows are estimated once: with `--kept` another run judges those of the file again, in seconds a case. `--blocks`
+learns from every block of windows in turn, and judges all the others.
 
 Windows of 40 s at 1 ms with 10 % noise (of the rms of the roof) on every accelerometer; the force is not measured. Each
 becomes modes (SSI) and, by a model of 12 degrees of freedom, one stiffness for each storey and direction that is

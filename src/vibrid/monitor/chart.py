@@ -117,15 +117,14 @@ class Chart:
         return ChartReading(chances, self.level, self.spans, lost, tuple(self._of_rare_windows(baseline)))
 
     def _of_rare_windows(self, baseline: Baseline) -> list[str]:
-        d, n = baseline.covariance.shape[0], baseline.windows
+        d = baseline.covariance.shape[0]
         tail, told = baseline.tail(np.ones(d, bool)), []
         further = np.sqrt(tail.bar(self.level) / statistic_at(self.level, d, baseline.freedom))
         if 1 in self.spans and further > _SHORT:
             told.append(
-                f"One window alone raises an alarm where it strays {further:.2g} times as far as a normal one would "
-                f"have to: an alarm asks for what happens once in {1 / self.level:.2g} tests, the {n} windows of the "
-                "training show what happens once in as many, and the rest is extrapolated. Changes that last are found "
-                "by the means of several windows; a longer training finds large ones sooner."
+                f"One window alone raises an alarm if it strays {further:.2g} times as far as a normal one would have "
+                f"to: what happens once in {1 / self.level:.2g} tests is extrapolated from the {baseline.windows} "
+                "windows of the training. A longer one lowers this; changes that last are found by means."
             )
         if tail.odd:
             told.append(
