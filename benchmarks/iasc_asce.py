@@ -212,6 +212,7 @@ def run(path, case, training, sound, damaged, kept=None, jobs=1, blocks=False):
         "measured": str(len(reading.alarms)), "target": "≤ 1 in 1000", "met": bool(len(reading.alarms) <= 1),
         "note": f"{int(np.isnan(quiet.values).any(axis=1).sum())} windows lack a parameter",
     }]  # fmt: skip
+    _tell(rows[-1])
     if blocks:
         whole = windows(0)
         counts = [len(CHART.judge(learn(whole.part(own)), whole.part(~own)).alarms) for own in _blocks(whole, training)]
@@ -222,7 +223,6 @@ def run(path, case, training, sound, damaged, kept=None, jobs=1, blocks=False):
             "note": f"{sum(counts)} alarms; the runs share their windows",
         })  # fmt: skip
         _tell(rows[-1])
-    _tell(rows[-1])
     for pattern in range(1, 7):
         after = windows(pattern)
         first = CHART.judge(baseline, after).first
