@@ -78,7 +78,8 @@ class Baseline:
     def inflation(self, series: Series) -> np.ndarray:
         """(w,) variance of each window over that of the training, 1 at least: fewer sensors, a quiet hour.
 
-        Stated variances that are larger than the scatter of the training (modes that are close) tell shares only.
+        Stated variances above the scatter (modes that are close, the error of a model) count by their whole growth: what
+        they hold beside scatter is the same in all windows until a sensor fails, and is another then.
         """
         return _inflation(series.shares, self.estimated, self.directions @ self.covariance @ self.directions.T)
 
@@ -180,9 +181,9 @@ def _regressors(z: np.ndarray, degree: int) -> np.ndarray:
 
 
 def _inflation(shares: np.ndarray, estimated: np.ndarray, scatter: np.ndarray) -> np.ndarray:
-    """(w,) 1 + the growth of a stated variance over the scatter, or over what was stated before where that is more."""
-    whole = np.maximum(np.diag(scatter), estimated)
-    more = np.nan_to_num((shares**2 - estimated) / np.where(whole > 0, whole, np.inf), nan=0.0)
+    """(w,) 1 + the largest growth of a stated variance over the scatter of the training."""
+    total = np.diag(scatter)
+    more = np.nan_to_num(shares**2 - estimated, nan=0.0) / np.where(total > 0, total, np.inf)
     return 1.0 + np.maximum(more, 0.0).max(axis=1, initial=0.0)
 
 
