@@ -78,8 +78,8 @@ class Baseline:
     def inflation(self, series: Series) -> np.ndarray:
         """(w,) variance of each window over that of the training, 1 at least: fewer sensors, a quiet hour.
 
-        Stated variances above the scatter (modes that are close, the error of a model) count by their whole growth: what
-        they hold beside scatter is the same in all windows until a sensor fails, and is another then.
+        Stated variances above the scatter (modes that are close, the error of a model) count by their whole growth:
+        what they hold beside scatter is the same in all windows until a sensor fails, and is another then.
         """
         return _inflation(series.shares, self.estimated, self.directions @ self.covariance @ self.directions.T)
 
