@@ -7,7 +7,13 @@ import pytest
 import vibrid as vb
 from vibrid.core.errors import Refusal
 from vibrid.identification import adjoint
-from vibrid.identification.adjoint import AdjointDescent, cost_and_gradient, refuse_without_adjoint, secant
+from vibrid.identification.adjoint import (
+    AdjointDescent,
+    cost_and_gradient,
+    refuse_without_adjoint,
+    secant,
+    uses_adjoint,
+)
 from vibrid.identification.levenberg import descend, linearised
 from vibrid.identification.problem import make_problem
 
@@ -73,6 +79,15 @@ def test_it_is_asked_for(posed, monkeypatch):
     monkeypatch.setattr(adjoint, "_cost_and_gradient", broken)
     with pytest.raises(Refusal, match=r"run backwards \(Reverse-mode .* while_loop\.\); leave out adjoint="):
         refuse_without_adjoint(posed)
+    monkeypatch.setattr(adjoint, "_MANY", 2)
+    assert not uses_adjoint(posed, None)
+
+
+def test_many_unknowns_take_it_by_themselves(posed, monkeypatch):
+    assert not uses_adjoint(posed, None)
+    monkeypatch.setattr(adjoint, "_MANY", len(posed.unknowns))
+    assert uses_adjoint(posed, None)
+    assert not uses_adjoint(posed, False)
 
 
 def test_secant_updates_stay_positive_definite():

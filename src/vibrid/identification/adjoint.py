@@ -31,7 +31,18 @@ from vibrid.identification.levenberg import LinearReadings, linearised
 if TYPE_CHECKING:
     from vibrid.identification.problem import Problem
 
+_MANY = 100  # unknowns from which on a descent by gradients is the quicker one, also with the steps it takes more
 _LEAST, _SHARE = 5, 10  # gradients between two Jacobians: a tenth of the unknowns
+
+
+def uses_adjoint(problem: Problem, wanted: bool | None) -> bool:
+    """Whether gradients are to come from the adjoint; None wants it for many unknowns, where there is one."""
+    if wanted:
+        refuse_without_adjoint(problem)
+        return True
+    if wanted is None:
+        return len(problem.unknowns) >= _MANY and problem.modes is None and not _why_not(problem)
+    return False
 
 
 def refuse_without_adjoint(problem: Problem) -> None:

@@ -38,7 +38,7 @@ def whitened(here: LinearReadings, noise: NoiseModel) -> list[tuple[np.ndarray, 
 def robust_covariance(here: LinearReadings, noise: NoiseModel, active: np.ndarray) -> np.ndarray:
     """(p, p) of the free variables; zero for those that are not active.
 
-    An interval is at least as wide as the model of the noise says.
+    An interval is at least as wide as with the independent innovations of the model of the noise.
     """
     _, slope = here.prior()
     pairs = whitened(here, noise)
@@ -51,14 +51,23 @@ def robust_covariance(here: LinearReadings, noise: NoiseModel, active: np.ndarra
     covariance = np.zeros_like(normal)
     prior = (slope.T @ slope)[keep]
     found = inverse @ (scatter / noise.efficiency**2 + prior) @ inverse
-    expected = np.sum([_square(_coloured(noise, j)) for _, j in pairs], axis=0)[keep] * sum(
-        np.sum(r * r) for r, _ in pairs
-    )
-    expected = expected / sum(np.count_nonzero(r) for r, _ in pairs) / noise.efficiency**2
+    expected = _expected(pairs, scores, noise, keep) / noise.efficiency**2
     modelled = np.diag(inverse @ (expected + prior) @ inverse)
     wider = np.sqrt(np.maximum(modelled / np.maximum(np.diag(found), 1e-300), 1.0))
     covariance[keep] = found * np.outer(wider, wider)
     return covariance
+
+
+def _expected(pairs, scores, noise: NoiseModel, keep) -> np.ndarray:
+    """Covariance of the sum of scores if innovations are independent.
+
+    Their size is the same everywhere, but where the noise changes with time: its size is an average over neighbours, too
+    small inside a burst and too large beside it, and the innovations keep what is left of that.
+    """
+    if any(channel.kind == "time" for channel in noise.channels):
+        return np.asarray(sum(s.T @ s for s in scores))
+    squares = sum(np.sum(r * r) for r, _ in pairs) / sum(np.count_nonzero(r) for r, _ in pairs)
+    return squares * np.sum([_square(_coloured(noise, j)) for _, j in pairs], axis=0)[keep]
 
 
 def _coloured(noise: NoiseModel, slopes: np.ndarray) -> np.ndarray:

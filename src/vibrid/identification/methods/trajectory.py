@@ -15,7 +15,7 @@ from vibrid.core.errors import InputError, Refusal
 from vibrid.core.interrupts import finishing
 from vibrid.core.numbers import as_array
 from vibrid.core.progress import SILENT
-from vibrid.identification.adjoint import AdjointDescent, refuse_without_adjoint
+from vibrid.identification.adjoint import AdjointDescent, uses_adjoint
 from vibrid.identification.conclude import (
     conclude,
     covariance_of,
@@ -70,7 +70,8 @@ class TrajectoryFit(Method):
         adjoint: whether gradients come from the adjoint of the simulation, whose cost does not grow with the number of
             unknowns; the Jacobian is then computed seldom (where it begins, after many gradients, and for the
             uncertainty) instead of at every step. It takes more steps, and may not converge where the Jacobian does;
-            the result says so. Multiple shooting does not use it.
+            the result says so. Multiple shooting does not use it. None takes it from 100 unknowns on, where the
+            simulation can be run backwards.
     """
 
     starts: int = eqx.field(static=True, default=1)
@@ -82,7 +83,7 @@ class TrajectoryFit(Method):
     iterations: int = eqx.field(static=True, default=60)
     rounds: int = eqx.field(static=True, default=4)
     tolerance: float = eqx.field(static=True, default=1e-9)
-    adjoint: bool = eqx.field(static=True, default=False)
+    adjoint: bool | None = eqx.field(static=True, default=None)
 
     abilities: ClassVar[frozenset[str]] = frozenset(NEEDS) - {"unknown loads"}
 
@@ -113,9 +114,7 @@ class TrajectoryFit(Method):
         starts = first_guesses(problem, self.starts, self.spread, key)
         movable = ~np.isin(np.arange(len(problem.unknowns)), list(problem.unknowns.noise()))
         iterations, cut_short = self.iterations, False
-        if self.adjoint:
-            refuse_without_adjoint(problem)
-        backwards = AdjointDescent(problem) if self.adjoint else None
+        backwards = AdjointDescent(problem) if uses_adjoint(problem, self.adjoint) else None
         if segments > 1:
             progress.stage("multiple shooting (compiling)", iterations)
             for i, start in enumerate(starts):
