@@ -3,6 +3,8 @@
 The data come from the simulators of benchmarks/trust.py, which no method uses.
 """
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.signal
@@ -12,7 +14,7 @@ import vibrid as vb
 from vibrid.core.findings import KNOWN, ODD, WRONG
 from vibrid.core.progress import SILENT
 from vibrid.identification.checks import run
-from vibrid.identification.checks.covariance import _long_run
+from vibrid.identification.checks.covariance import _long_run, normal_equations, robust_covariance
 from vibrid.identification.checks.noise import noise_model
 from vibrid.identification.checks.numbers import checked_numbers
 from vibrid.identification.diagnostics import channel_fits
@@ -74,6 +76,34 @@ def test_the_sum_of_scores_with_a_memory(share):
         for _ in range(200)
     ]
     assert np.mean(found) / 2000 == pytest.approx(1.0 / (1.0 - share) ** 2, rel=0.12)
+
+
+def test_intervals_of_noise_in_bursts_are_as_wide_as_the_errors_are():
+    """A linear regression many times: the weights follow the bursts, and errors are as large as they are said to be."""
+    rng, samples, unknowns = np.random.default_rng(4), 1200, 4
+    time = np.arange(samples)
+    errors = []
+    for _ in range(150):
+        turns = rng.uniform(0.01, 0.2, unknowns)
+        slopes = np.sin(turns * time[:, None] + rng.uniform(0, 6, unknowns)) * np.exp(-time[:, None] / 400)
+        size = np.ones(samples)
+        for first in rng.integers(0, samples - 60, 4):
+            size[first : first + 60] = 8.0
+        made = size * rng.standard_normal(samples)
+        moved = made - slopes @ np.linalg.lstsq(slopes, made, rcond=None)[0]
+        noise = noise_model([moved[:, None]], [0 * moved[:, None]], [np.ones((samples, 1))], [0.01])
+        data = SimpleNamespace(present=np.ones((samples, 1)))
+        here = SimpleNamespace(
+            residuals=[moved[:, None]], slopes=[slopes[:, None]], problem=SimpleNamespace(data=[data]),
+            prior=lambda: (np.zeros(unknowns), np.zeros((unknowns, unknowns))),
+        )  # fmt: skip
+        _, gradient, normal = normal_equations(here, noise)
+        step = np.linalg.solve(normal, -gradient)  # one step with the weights of the model, from least squares
+        found = np.linalg.lstsq(slopes, made, rcond=None)[0] + step
+        here.residuals = [(made - slopes @ found)[:, None]]
+        covariance = robust_covariance(here, noise, np.ones(unknowns, bool))
+        errors.append(found / np.sqrt(np.diag(covariance)))
+    assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(1.0, abs=0.1)
 
 
 @pytest.fixture(scope="module")
