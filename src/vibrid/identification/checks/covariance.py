@@ -61,8 +61,8 @@ def robust_covariance(here: LinearReadings, noise: NoiseModel, active: np.ndarra
 def _expected(pairs, scores, noise: NoiseModel, keep) -> np.ndarray:
     """Covariance of the sum of scores if innovations are independent.
 
-    Their size is the same everywhere, but where the noise changes with time: its size is an average over neighbours, too
-    small inside a burst and too large beside it, and the innovations keep what is left of that.
+    Their size is the same everywhere, but where the noise changes with time: its size is an average over neighbours,
+    too small inside a burst and too large beside it, and the innovations keep what is left of that.
     """
     if any(channel.kind == "time" for channel in noise.channels):
         return np.asarray(sum(s.T @ s for s in scores))
