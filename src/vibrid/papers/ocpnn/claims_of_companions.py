@@ -34,7 +34,10 @@ COMPANION_CLAIMS = [
     ),
     Claim(
         "The limits of that claim (not in the paper): unlike devices, a device that does not slip, late signals",
-        f"{UNTESTABLE}: the paper makes no statement; the study shows where the measurements stop helping",
+        f"{UNTESTABLE}: the paper makes no statement. The measurements stop helping, and cost a little, where the two "
+        "devices are independent or the tested one does not slip. Late signals do little harm to networks trained on "
+        "signals as late, also where the forces alone are late: in time, the error is "
+        f"{{study-companion|{FIT[1]}|used}}",
         ours="; ".join(case("study-companion-unfit", name) for name in UNFIT),
     ),
     Claim(
