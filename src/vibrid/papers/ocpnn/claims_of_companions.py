@@ -59,7 +59,10 @@ COMPANION_CLAIMS = [
     ),
     Claim(
         "Table 4 and Figure 10 with the networks as published",
-        "{table-4|check: verdict, published|measured}",
+        "{table-4|check: verdict, published|measured}. The error at 20 ms is "
+        "{table-4|check: data-driven, as published|measured} times that without a delay (printed 1.134) with the "
+        "data-driven network and {table-4|check: physics-based, as published|measured} times (1.314) with the "
+        "physics-based one; both begin with larger errors than printed",
         published=f"0 to 20 ms: data-driven {delayed('data-driven, as published')} %; physics-based "
         f"{delayed('physics-based, as published')} %; Kobe, 18 kN: data-driven "
         "{figure-10|data-driven, as published|NRMSE, %} %, physics-based "
