@@ -30,7 +30,10 @@ def test_the_order_of_the_networks_as_published():
 
 def test_a_delay_that_harms_and_one_that_does_not():
     assert delay_verdict({"filter": [4.0, 4.5, 5.0]}).startswith("reproduces: filter 4.00 % without a delay, 5.00 %")
-    assert delay_verdict({"a": [4.0, 5.0], "b": [2.0, 2.01]}).startswith("does not, because")
+    assert delay_verdict({"a": [4.0, 5.0], "b": [2.0, 2.01]}).startswith(
+        "does not, because the delay raises the error of a "
+    )
+    assert delay_verdict({"a": [4.0, 4.0], "b": [2.0, 2.01]}).startswith("does not, because the delay hardly matters")
 
 
 def test_a_grid_of_settings_says_whether_the_printed_ones_are_the_best():

@@ -147,7 +147,8 @@ def late(pair: Pair, milliseconds: float, every: int = EVERY) -> DeviceTest:
 @PAPER.table(4, "Measurements of the tested device that arrive late", real_data=True, part="virtual")
 def table_4(run: Run) -> Outcome:
     pairs, rows, growth = run.once(data, "real").validation, [], {}
-    published = run.once(trained_published)
+    trained = run.once(trained_published)
+    published = {name: trained[name] for name in trained if name.removesuffix(", as published") in PAPER_TABLE_4}
     for delay in (0, 5, 10, 15, 20):
         tests, all_samples = ([late(pair, delay, every) for pair in pairs] for every in (EVERY, 1))
         predicted = {
@@ -181,10 +182,14 @@ def table_4(run: Run) -> Outcome:
 
 
 def delay_verdict(models: dict[str, list[float]]) -> str:
-    """Whether a delay harms each of these models: errors by delay, %."""
+    """Which of these models a delay harms: errors by delay, %."""
     change = "; ".join(f"{name} {e[0]:.2f} % without a delay, {e[-1]:.2f} % at 20 ms" for name, e in models.items())
-    harmed = all(errors[-1] > 1.05 * errors[0] for errors in models.values())
-    return f"{REPRODUCES}: {change}" if harmed else f"{DOES_NOT} the delay hardly matters: {change}"
+    harmed = [name for name, errors in models.items() if errors[-1] > 1.05 * errors[0]]
+    if len(harmed) == len(models):
+        return f"{REPRODUCES}: {change}"
+    if harmed:
+        return f"{DOES_NOT} the delay raises the error of {', '.join(harmed)} alone by more than 5 %: {change}"
+    return f"{DOES_NOT} the delay hardly matters: {change}"
 
 
 def _filtered(run: Run, name: str, pairs: list[Pair], tests: list[DeviceTest]) -> list[np.ndarray]:
