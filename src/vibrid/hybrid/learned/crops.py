@@ -17,7 +17,8 @@ import jax.numpy as jnp
 from vibrid.core.errors import InputError
 from vibrid.hybrid.learned.histories import Histories
 from vibrid.hybrid.learned.model import DeviceModel
-from vibrid.hybrid.learned.passive import Modulators, PassivePort
+from vibrid.hybrid.learned.modulators import Modulators
+from vibrid.hybrid.learned.passive import PassivePort
 from vibrid.hybrid.learned.samples import DeviceSample
 from vibrid.hybrid.learned.training import Fitting
 from vibrid.laws.base import Motion
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     import optax
 
 _AT_FIRST, _STRONG = 0.25, 0.45  # shares of crops
-_SMALL = 0.7  # range of the force, in capacities, below which errors of a test count no more
 _RISE, _LAST = 0.01, 0.01  # share of the steps in which the learning rate rises; its end, over its largest
 
 
@@ -42,21 +42,25 @@ class Crops(eqx.Module):
         batch: number of crops in a step.
         shake: noise on the features, in their sizes.
         warp, gain: deviations of the logarithms of speed and strength.
-        strong: how much more the strong part of a test counts.
+        doubt: deviation of the logarithms of the capacities that the network is given: they are those of other tests.
+        least: range of the force, in the largest of the capacities, below which errors of a test count no more.
+        strong: how much more the strong part of a test counts than the rest of it; tests count alike.
         shrink: decay of the weights, relative to the learning rate.
         clip: largest norm of a gradient.
     """
 
     model: DeviceModel
     rate: float = eqx.field(static=True, default=3e-3)
-    steps: int = eqx.field(static=True, default=3000)
+    steps: int = eqx.field(static=True, default=10_000)
     each: int = eqx.field(static=True, default=50)
     crop: int = eqx.field(static=True, default=2560)
     warm_up: int = eqx.field(static=True, default=512)
-    batch: int = eqx.field(static=True, default=8)
+    batch: int = eqx.field(static=True, default=16)
     shake: float = eqx.field(static=True, default=0.04)
     warp: float = eqx.field(static=True, default=0.12)
     gain: float = eqx.field(static=True, default=0.1)
+    doubt: float = eqx.field(static=True, default=0.02)
+    least: float = eqx.field(static=True, default=0.6)
     strong: float = eqx.field(static=True, default=1.0)
     shrink: float = eqx.field(static=True, default=0.02)
     clip: float = eqx.field(static=True, default=0.5)
@@ -95,7 +99,7 @@ class Crops(eqx.Module):
     def _loss(self, trained: DeviceModel, tests: _Tests, key):
         """Mean square error of a batch of crops, over the range of the measured force of each test."""
         model = eqx.combine(trained, self.model)
-        choosing, warping, gaining, shaking = jax.random.split(key, 4)
+        choosing, warping, gaining, shaking, doubting = jax.random.split(key, 5)
         normal = lambda key: jnp.clip(jax.random.normal(key, (self.batch,)), -2.0, 2.0)  # noqa: E731
         speed, gain = jnp.exp(self.warp * normal(warping)), jnp.exp(self.gain * normal(gaining))
         chosen, first = tests.drawn(choosing, self.batch, self.crop)
@@ -105,7 +109,10 @@ class Crops(eqx.Module):
         begin = jnp.where(first == 0, gain * setting.first_force, force[:, 0])
         setting = setting._replace(capacity=setting.capacity * gain[:, None], first_force=begin)
         counts = counts * ((first == 0)[:, None] | (jnp.arange(self.crop) >= self.warm_up))
-        weight = 1.0 / jnp.maximum(gain * tests.histories.size[chosen], _SMALL * setting.capacity.mean(axis=1)) ** 2
+        least = self.least * jnp.max(tests.histories.setting.capacity.mean(axis=1))
+        weight = 1.0 / (gain * jnp.maximum(tests.histories.size[chosen], least)) ** 2
+        stated = jnp.exp(self.doubt * jax.random.normal(doubting, setting.capacity.shape, setting.capacity.dtype))
+        setting = setting._replace(capacity=setting.capacity * stated)
         predicted = self._forces(model, sample, plays, setting, shaking)
         missed = jnp.sum(weight[:, None] * counts * (predicted.T - force) ** 2)
         return missed / jnp.maximum(jnp.sum(counts), 1.0)
@@ -135,7 +142,8 @@ class _Tests:
         self.lengths = jnp.sum(histories.counts > 0, axis=1)
         power = jnp.cumsum(histories.sample.v**2, axis=1)
         self.arrived = power / jnp.maximum(power[:, -1:], 1e-30)
-        self.counts = histories.counts * (1.0 + strong * ((self.arrived > STRONG[0]) & (self.arrived < STRONG[1])))
+        counts = histories.counts * (1.0 + strong * ((self.arrived > STRONG[0]) & (self.arrived < STRONG[1])))
+        self.counts = counts * (self.lengths / jnp.sum(counts, axis=1))[:, None]
 
     def drawn(self, key, batch: int, crop: int):
         """Tests and first samples (batch,) of crops."""
