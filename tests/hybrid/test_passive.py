@@ -86,7 +86,7 @@ def test_learned_first_states_keep_the_first_force():
         force, energy = map(np.asarray, moved(port, some, np.zeros(2), 1e-6, SETTING._replace(first_force=7e3)))
         assert force[0] == pytest.approx(7e3, rel=1e-3)
     learned = np.asarray(moved(LEARNING, outputs, np.zeros(2), 1e-6, SETTING._replace(first_force=7e3))[1])
-    assert learned[0] > 1.5 * energy[0]  # those of least energy are the other port's
+    assert learned[0] > 1.2 * energy[0]  # those of least energy are the other port's
     far, most = (
         moved(LEARNING, outputs, np.zeros(2), 1e-6, SETTING._replace(first_force=f))[1][0] for f in (1e9, 28e3)
     )
