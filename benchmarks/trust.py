@@ -3,7 +3,7 @@
     python benchmarks/trust.py --part quick                    # ten minutes
     python benchmarks/trust.py --progress fits.jsonl           # all rows; goes on where it stopped
     python benchmarks/trust.py --row white --row "AR 0.6" --fits 40
-    python benchmarks/trust.py --share 2/8 --progress fits-2.jsonl   # every eighth fit; then join the files
+    python benchmarks/trust.py --share 2/8 --progress fits-2.jsonl   # an eighth of the fits; then join the files
 
 Finished shares are joined by giving all their lines in one file of `--progress`.
 
@@ -349,18 +349,16 @@ def main() -> None:
     rows = [r for r in ROWS if r.quick or given.part == "all"]
     rows = [r for r in rows if not given.row or any(part in r.name for part in given.row)]
     (part, parts), done = given.share, Lines(given.progress, ("row", "seed"))
-    table, count = [], 0
-    for row in rows:
+    table = []
+    for place, row in enumerate(rows):
         seeds = [given.seed + number for number in range(given.cases * (wanted // given.cases))]
-        cases: dict[int, Case] = {}
-        for seed in seeds:
-            count += 1
-            if (row.name, seed) in done.done or count % parts != part % parts:
+        for number in range(given.cases):  # a problem of a row belongs to one share: its programs are compiled once
+            if (place * given.cases + number + 1) % parts != part % parts:
                 continue
-            number = given.seed + (seed - given.seed) % given.cases
-            if number not in cases:
-                cases[number] = row.case(number)
-            done.add(one_fit(row, cases[number], seed))
+            case = row.case(given.seed + number)
+            for seed in seeds[number :: given.cases]:
+                if (row.name, seed) not in done.done:
+                    done.add(one_fit(row, case, seed))
         if parts == 1:
             table.append(summary(row, [done.done[row.name, seed] for seed in seeds]))
             print(json.dumps(table[-1]), flush=True)

@@ -218,10 +218,15 @@ def test_importing_the_package_is_light():
 def test_a_project_waits_for_what_only_some_commands_need():
     """A project file may name any law or method, so their rooms are there; figures, papers and searches are not.
 
+    The rooms of hybrid tests and studies are there for files with such a table, networks for methods that have one.
+
     Parts of SciPy that are slow to load are named `scipy.signal.butter(…)` after `import scipy`, which loads them then.
     """
     slow = {f"scipy.{room}" for room in ("signal", "stats", "optimize", "integrate", "interpolate")}
-    loaded = loaded_after("import vibrid.project, vibrid.hybrid")
+    assert rooms_in(loaded_after("import vibrid.project")) == {
+        "core", "records", "laws", "structures", "simulation", "modal", "identification", "project", "report",
+    }  # fmt: skip
+    loaded = loaded_after("import vibrid.project, vibrid.hybrid, vibrid.studies")
     assert not loaded & (
         slow | {"matplotlib", "rich", "optuna", "blackjax", "pysindy", "onnx", "xarray", "zarr", "dask"}
     )

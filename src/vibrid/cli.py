@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import os
 import signal
 import sys
@@ -17,6 +18,9 @@ from vibrid.commands.delivery import discard_stdout
 from vibrid.commands.plain_words import use_plain_words
 from vibrid.core.interrupts import Terminated, spoken, stop_requested
 from vibrid.core.version import __version__
+
+_GARBAGE = 100_000
+"""New objects after which Python looks for garbage; what imports make lives on, and was looked at again and again."""
 
 
 class Front(Commands):
@@ -92,6 +96,7 @@ def _stopped(problem: KeyboardInterrupt) -> int:
 
 def main() -> None:
     """The entry point of the `vibrid` command."""
+    gc.set_threshold(_GARBAGE)
     for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) is not signal.SIG_IGN:  # as in the background of a shell
             signal.signal(number, stop_requested)
@@ -100,7 +105,8 @@ def main() -> None:
         app()
     except KeyboardInterrupt as problem:  # before the command began, or after its end
         sys.exit(_stopped(problem))
-    finally:  # all is written: a request to stop ends the process without a word
+    finally:  # all is written: a request to stop ends the process without a word, and nothing is looked for as garbage
+        gc.freeze()
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_DFL)
 

@@ -11,7 +11,8 @@ from vibrid.core.parameters import parameter
 from vibrid.identification.experiment import Experiment, Load
 from vibrid.identification.method import NEEDS
 from vibrid.identification.places import KINDS, kind_of
-from vibrid.identification.problem import Data, Problem, make_problem
+from vibrid.identification.problem import Problem, make_problem
+from vibrid.identification.problem_data import Data
 from vibrid.identification.unknowns import compile_unknowns
 from vibrid.laws.base import StaticLaw
 from vibrid.simulation.initial import Initial

@@ -20,10 +20,19 @@ def temperature(windows: int, rng) -> np.ndarray:
     return (cycle + 2.0 * rng.standard_normal(windows))[:, None]
 
 
-def drawn(windows: int, d: int, key: int, change=None, since=0, warm=True, rho=0.0) -> Series:
-    """ln y: normal noise, moved by 5 % over the temperatures of a year; `change` is added from a window on."""
+SCATTERS = {
+    "normal": lambda rng, shape: rng.standard_normal(shape),
+    "t(5), windows": lambda rng, shape: rng.standard_normal(shape) / np.sqrt(rng.chisquare(5, (shape[0], 1)) / 3),
+    "t(5), quantities": lambda rng, shape: rng.standard_t(5, shape) / np.sqrt(5 / 3),
+    "skewed": lambda rng, shape: rng.exponential(size=shape) - 1.0,
+}
+"""Of mean 0 and variance 1: (windows, d) at random."""
+
+
+def drawn(windows: int, d: int, key: int, change=None, since=0, warm=True, rho=0.0, scatter="normal") -> Series:
+    """ln y: noise, moved by 5 % over the temperatures of a year; `change` is added from a window on."""
     rng = np.random.default_rng(key)
-    noise = rng.standard_normal((windows, d)) @ np.linalg.cholesky(covariance(d)).T
+    noise = SCATTERS[scatter](rng, (windows, d)) @ np.linalg.cholesky(covariance(d)).T
     for i in range(1, windows if rho else 0):
         noise[i] = rho * noise[i - 1] + np.sqrt(1 - rho**2) * noise[i]
     z = temperature(windows, rng) if warm else np.zeros((windows, 0))

@@ -72,6 +72,11 @@ def test_a_folder_is_followed_and_reported(project):
         (("track", "records"), "--state names"),
         (("track", "--state", "nowhere"), "no state"),
         (("track", "tower.toml", "--state", "s"), "no folder"),
+        (
+            ("track", "seedlink://server:18000/XX_BRDG", "--state", "s"),
+            "record receive seedlink://server:18000/XX_BRDG",
+        ),
+        (("track", "mqtt://broker/tower/+", "--state", "s"), "is a stream"),
         (("track", "records", "--state", "s", "--training", "3"), "at least 20"),
         (("track", "records", "--state", "s", "--false-alarms", "2"), "between 0 and 1"),
         (("track", "records", "--state", "s", "--report", "a.txt"), ".html"),

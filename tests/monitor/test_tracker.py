@@ -160,7 +160,9 @@ def tracked(folder, tmp_path_factory):
 def test_a_folder_becomes_an_alarm_and_a_place(tracked):
     made, found, told = tracked
     first = found.reading.first
-    assert first is not None and 15 <= first <= 17 and "ALARM" in told[-1]
+    # 30 windows say too little of rare ones for an alarm by one alone: the first eight with the damage raise it
+    assert first is not None and 15 <= first <= 23 and "ALARM" in told[-1]
+    assert "times as far" in found.notes[-1]
     assert found.location.chosen == (2,) and found.location.changes[0] == pytest.approx(-0.15, abs=0.02)
     assert "storeys[2].stiffness lost 1" in made.state.alarms()[0]["location"][0]
     assert made.state.series().names == tuple(f"storeys[{i}].stiffness" for i in range(4))

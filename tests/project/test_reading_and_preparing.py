@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from vibrid.core.errors import FileProblem, VibridError
-from vibrid.identification.problem import channel_of
+from vibrid.identification.problem_data import channel_of
 from vibrid.project import load_project
 
 PROJECT = """

@@ -213,7 +213,7 @@ def _rate(record) -> float:
 
 def _check(output: Path, data: list[Path]) -> None:
     """Load the project and read its files; every sensor must have its channel."""
-    from vibrid.identification.problem import channel_of
+    from vibrid.identification.problem_data import channel_of
     from vibrid.project import load_project
 
     project = load_project(output)

@@ -149,7 +149,7 @@ def _tracker(kept: MonitorState, source: Path, settings: WatchSettings, loaded, 
     from vibrid.records.clock import as_utc
 
     if not source.is_dir():
-        raise InputError(f"'{source}' is no folder: `vibrid track` follows a folder to which files are added.")
+        raise InputError(_no_folder(source))
     followed = None if loaded is None else FollowedParameters(loaded.structure, loaded.unknown, error)
 
     def read(path: Path) -> Record:
@@ -162,6 +162,18 @@ def _tracker(kept: MonitorState, source: Path, settings: WatchSettings, loaded, 
         kept, source, read, settings, followed, None if begin is None else as_utc(begin),
         tell=lambda words: typer.echo(words, err=True), events=events,
     )  # fmt: skip
+
+
+def _no_folder(source: Path) -> str:
+    """A sentence on a source that is a stream, a file, or not there."""
+    words = f"'{source}' is no folder: `vibrid track` follows a folder to which files are added"
+    if source.parts[0].lower() in ("seedlink:", "mqtt:", "mqtts:"):
+        address = source.as_posix().replace(":/", "://", 1)
+        return (
+            f"'{address}' is a stream: `vibrid record receive {address} --to records` writes it as files, and `vibrid "
+            "track records --every 10`, with the other options as they are, follows these. Let both run."
+        )
+    return f"{words}; name that of the file, '{source.parent}'." if source.is_file() else f"{words}."
 
 
 def _tracked(tracker: Tracker, every: float | None, quiet: bool, live: Callable[[Watch], None] | None) -> Watch:
@@ -191,7 +203,7 @@ def _placed(record: Record, loaded) -> Record:
     if loaded is None or loaded.sensors is None:
         return record
     from vibrid.core.errors import VibridError
-    from vibrid.identification.problem import channel_of
+    from vibrid.identification.problem_data import channel_of
 
     labels = {}
     for sensor in loaded.sensors:
@@ -273,7 +285,7 @@ def _answer(found: Watch, alarms: list[dict[str, Any]], events: list[EventEstima
         "windows": len(series),
         "training": found.training,
         "trained": found.baseline is not None,
-        "notes": [] if found.baseline is None else list(found.baseline.notes),
+        "notes": list(found.notes),
         "last": last,
         "alarms": alarms,
         "events": [event.as_dict() for event in events],
@@ -286,7 +298,7 @@ def _show(found: Watch, alarms: list[dict[str, Any]], events: list[EventEstimate
     if found.baseline is None:
         typer.echo(f"training: {min(len(series), found.training)} of {found.training} windows")
     else:
-        for note in found.baseline.notes:
+        for note in found.notes:
             typer.echo(note)
     for event in events:
         typer.echo(str(event))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.linalg
+import scipy
 
 from vibrid.core import precision  # noqa: F401  (64-bit numbers before the first array)
 

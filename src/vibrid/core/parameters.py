@@ -17,6 +17,7 @@ from jax.core import Tracer
 from vibrid.core import precision  # noqa: F401  (64-bit numbers before the first array)
 from vibrid.core.arguments import Numbers
 from vibrid.core.errors import InputError
+from vibrid.core.numbers import as_array
 from vibrid.core.shown_parameters import text_of
 
 _MISSING: Any = object()
@@ -81,13 +82,13 @@ def check_parameters(owner: Any, where: str) -> None:
 
 def as_number(value: Numbers) -> jax.Array:
     """A float array that JAX can trace; anything that is not a number is refused with an InputError."""
-    if isinstance(value, jax.Array | np.ndarray | float | int):
+    if isinstance(value, jax.Array | float | int):
         return jnp.asarray(value, dtype=jnp.result_type(float))
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "iufb":
             raise TypeError
-        return jnp.asarray(array.astype(float))
+        return as_array(array) if array.ndim else jnp.asarray(array.astype(float))
     except (TypeError, ValueError) as problem:
         raise InputError(f"A number (or an array of numbers) was expected, not {value!r}.") from problem
 
@@ -145,12 +146,16 @@ def _declared(cls: type) -> dict[str, dataclasses.Field]:
     return made | {name: f for name, f in cls.__dict__.items() if isinstance(f, dataclasses.Field)}
 
 
+_DESCRIBED = re.compile(r"^ +([\w, ]+): ", re.MULTILINE)
+
+
 def documented(text: str, fields: dict[str, dataclasses.Field]) -> str:
     """A docstring with a line for each parameter that it does not describe yet: meaning, unit, range, default."""
+    described = {name for line in _DESCRIBED.findall(text) for name in line.strip().split(", ")}
     lines = []
     for name, f in fields.items():
         info = f.metadata.get("parameter")
-        if info is None or not f.init or re.search(rf"^ +([\w, ]+, )?{name}(, [\w, ]+)?: ", text, re.MULTILINE):
+        if info is None or not f.init or name in described:
             continue
         allowed = ("not negative" if info.zero else "positive") if info.positive else ""
         usual = "" if f.default is dataclasses.MISSING else f"{f.default!r} by default"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
@@ -151,12 +151,23 @@ class Registry:
                 warnings.warn(str(problem), stacklevel=2)
         return entries
 
-    def choices(self, plugins: bool = False) -> dict[str, Any]:
-        """All entries that a project file can name: the classes, and then other ways to construct them.
+    def choices(self, named: Collection[str] | None = None) -> dict[str, Any]:
+        """The entries that a project file can name: the classes, and then other ways to construct them.
 
-        plugins: installed plugins too; otherwise the entries now.
+        named: only those of these names that are known now; otherwise all, of installed plugins too.
         """
-        return dict(self.items() if plugins else self.present()) | self._constructors
+        if named is None:
+            return dict(self.items()) | self._constructors
+        classes = {name: self._thing(name) for name in self.names() if name in named}
+        return classes | {name: made for name, made in self._constructors.items() if name in named}
+
+    def called(self, class_name: str) -> Any | None:
+        """The entry whose class has this name, of those that are known now; None where there is none."""
+        for name, cls in self.present():
+            if cls.__name__ == class_name:
+                return self._classes[name]
+        announced = (name for name, where in self._announced.items() if where.endswith(f":{class_name}"))
+        return next((self._thing(name) for name in announced), None)
 
     def name_of(self, cls: type) -> str:
         """The name a class was registered under."""

@@ -14,7 +14,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.linalg
+import scipy
 
 from vibrid.identification.problem import Problem
 from vibrid.identification.regression import measured_motion, states_along

@@ -27,7 +27,8 @@ from vibrid.identification.loads.estimate import LoadEstimate, Weights
 from vibrid.identification.method import METHODS
 from vibrid.identification.modal_result import ModalIdentification
 from vibrid.identification.other_answers import OtherAnswer
-from vibrid.identification.problem import Data, Problem
+from vibrid.identification.problem import Problem
+from vibrid.identification.problem_data import Data
 from vibrid.identification.result import Identification
 from vibrid.identification.unknowns import UnknownSet
 from vibrid.records.channel import QUANTITIES

@@ -7,9 +7,8 @@ import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import h5py
 import numpy as np
 
 from vibrid.core.errors import FileProblem, newer_format
@@ -20,6 +19,9 @@ from vibrid.identification.archive_layout import OWN, entry_of
 from vibrid.records.readers.hdf5 import SIGNATURE
 from vibrid.records.readers.isolated import read_hdf5_result
 from vibrid.records.readers.source import Limits, Source
+
+if TYPE_CHECKING:
+    import h5py
 
 Columns = Mapping[str, tuple[Sequence[str], Sequence[str]]]
 """Names and units of the columns of datasets, by the name of the dataset."""
@@ -66,6 +68,8 @@ def _write(file: h5py.File, name: str, value, columns) -> None:
 
 def _words(words) -> np.ndarray:
     """Texts as HDF5 stores them: UTF-8, of any length."""
+    import h5py
+
     return np.array(list(words), dtype=h5py.string_dtype())
 
 

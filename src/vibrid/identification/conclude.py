@@ -10,15 +10,16 @@ import time
 from typing import TYPE_CHECKING, Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core.arguments import Array
 from vibrid.core.device import on_processor
 from vibrid.core.interrupts import finishing
+from vibrid.core.numbers import as_array
 from vibrid.core.version import __version__
 from vibrid.identification.diagnostics import LOWER_LIMIT, channel_fits, verdict
 from vibrid.identification.identifiability import fisher_information, identifiability
+from vibrid.identification.levenberg import prior_at
 from vibrid.identification.problem import Problem, predict
 from vibrid.identification.result import Identification
 
@@ -40,7 +41,7 @@ def residual_deviations(problem: Problem, predictions: list[np.ndarray]) -> np.n
 def unlikelihood(fit: Identification) -> float:
     """Negative log-likelihood of readings and priors, up to a constant; infinite where it is NaN."""
     left = residual_deviations(fit.problem, fit.predictions)
-    prior = np.asarray(fit.problem.unknowns.prior_residual(jnp.asarray(fit.free)))
+    prior, _ = prior_at(fit.problem, fit.free)
     value = np.sum(fit.problem.counts() * (np.log(fit.noise) + 0.5 * (left / fit.noise) ** 2)) + 0.5 * prior @ prior
     return float(np.nan_to_num(value, nan=np.inf))
 
@@ -48,7 +49,7 @@ def unlikelihood(fit: Identification) -> float:
 def predictions_at(problem: Problem, free: Array) -> list[np.ndarray]:
     """Predicted readings of every record at φ."""
     with on_processor():
-        return [np.asarray(predict(problem, jnp.asarray(free), i)) for i in range(len(problem.data))]
+        return [np.asarray(predict(problem, as_array(free), i)) for i in range(len(problem.data))]
 
 
 def covariance_of(normal: np.ndarray, held: np.ndarray | None = None) -> np.ndarray:
@@ -158,7 +159,7 @@ def _installed() -> dict[str, str]:
 
 def _warnings(problem: Problem, free, limits) -> list[str]:
     u = problem.unknowns
-    value = np.asarray(u.to_physical(jnp.asarray(free)))
+    value = np.asarray(u.to_physical(as_array(free)))
     notes = []
     sides = u.at_bound(free)
     for i, name in enumerate(u.names):
@@ -170,7 +171,7 @@ def _warnings(problem: Problem, free, limits) -> list[str]:
                 f"'{name}' moved from its first guess {float(u.start[i]):.3g} to {value[i]:.3g}: it is weakly "
                 "identifiable from these data."
             )
-    away = np.asarray(u.prior_residual(jnp.asarray(free)))
+    away, _ = prior_at(problem, free)
     for i in np.flatnonzero(np.abs(away) > CONTRADICTED):
         stated = (f"{float(u.prior_mean[i]):.4g} ± {float(u.prior_deviation[i]):.2g}", f"{value[i]:.4g}")
         notes.append(contradicted(f"'{u.names[i]}'", *stated, away[i]))

@@ -20,7 +20,8 @@ from vibrid.core.arguments import Array
 from vibrid.core.progress import SILENT, Progress
 from vibrid.identification.experiment import Experiment
 from vibrid.identification.levenberg import Descent, descend, prior_at
-from vibrid.identification.problem import Data, Problem
+from vibrid.identification.problem import Problem
+from vibrid.identification.problem_data import Data
 from vibrid.identification.regression import forces_along
 from vibrid.structures.model import Model
 

@@ -6,12 +6,12 @@ import dataclasses
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core.arguments import Array
 from vibrid.core.moved import renamed_attribute
-from vibrid.identification.levenberg import gauss_newton
+from vibrid.core.numbers import as_array
+from vibrid.identification.levenberg import gauss_newton, prior_at
 from vibrid.identification.places import kind_of
 
 if TYPE_CHECKING:
@@ -49,17 +49,17 @@ class Identifiability:
 
 def fisher_information(problem: Problem, free: Array, deviations: Array) -> np.ndarray:
     """Σ Jᵀ J / σ² over all samples, J = d(reading)/dφ through the whole simulation. Priors are not counted."""
-    free = jnp.asarray(free)
-    _, _, normal = gauss_newton(problem, free[None], jnp.asarray(deviations))
-    prior = np.asarray(problem.unknowns.prior_slope(free))
+    free = np.asarray(free)
+    _, _, normal = gauss_newton(problem, free[None], deviations)
+    _, prior = prior_at(problem, free)
     return np.asarray(normal)[0] - prior.T @ prior
 
 
 def identifiability(problem: Problem, free: np.ndarray, deviations: np.ndarray, information=None) -> Identifiability:
     """The limits at θ(φ) when the sensors have the given noise; `information` (p, p) about φ where it is known."""
     information = fisher_information(problem, free, deviations) if information is None else np.array(information)
-    slope = np.asarray(problem.unknowns.slope(jnp.asarray(free)))
-    value = np.asarray(problem.unknowns.to_physical(jnp.asarray(free)))
+    slope = np.asarray(problem.unknowns.slope(as_array(free)))
+    value = np.asarray(problem.unknowns.to_physical(as_array(free)))
     counts = problem.counts()
     for i, sensors in problem.unknowns.noise().items():  # n samples of white noise hold 2 n of information about ln σ
         information[i, i] += 2.0 * counts[list(sensors)].sum() * (slope[i] / value[i]) ** 2

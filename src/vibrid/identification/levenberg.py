@@ -24,6 +24,7 @@ import numpy as np
 from vibrid.core import native
 from vibrid.core.arguments import Array
 from vibrid.core.interrupts import listening
+from vibrid.core.numbers import as_array
 from vibrid.core.progress import SILENT, Progress
 from vibrid.identification.box import Box, bounded_step, promise
 from vibrid.identification.cheaper import cheaper
@@ -88,17 +89,18 @@ def readings_and_slopes(problem: Problem, free: Array):
 
 def gauss_newton(problem: Problem, free: Array, deviations: Array, batch_size: int = 8):
     """Cost, gradient and Gauss–Newton matrix at each of (starts, p) free vectors."""
+    free, deviations = np.asarray(free), np.asarray(deviations)  # known: rows of JAX's arrays are compiled programs
     if free.shape[0] > 1 and problem.modes is not None:
         each = [linearised(problem, own).normal_equations(deviations) for own in free]
         return tuple(np.stack(part) for part in zip(*each, strict=True))
     if free.shape[0] > 1:
-        return _many(cheaper(problem), jnp.asarray(free), jnp.asarray(deviations), batch_size)
-    return tuple(part[None] for part in linearised(problem, free[0]).normal_equations(deviations))
+        return _many(cheaper(problem), as_array(free), as_array(deviations), batch_size)
+    return tuple(np.asarray(part)[None] for part in linearised(problem, free[0]).normal_equations(deviations))
 
 
 def linearised(problem: Problem, free: Array) -> LinearReadings:
     """The readings as a linear function of φ around a point."""
-    readings, slopes = readings_and_slopes(problem, jnp.asarray(free))
+    readings, slopes = readings_and_slopes(problem, as_array(free))
     return LinearReadings(
         problem, np.asarray(free, float), *([np.asarray(a) for a in part] for part in (readings, slopes))
     )
@@ -109,7 +111,7 @@ def prior_at(problem: Problem, free: Array) -> tuple[np.ndarray, np.ndarray]:
     unknowns, p = problem.unknowns, len(free)
     if not np.isfinite(np.asarray(unknowns.prior_mean)).any():
         return np.zeros(p), np.zeros((p, p))
-    free = jnp.asarray(free)
+    free = as_array(free)
     return np.asarray(unknowns.prior_residual(free)), np.asarray(unknowns.prior_slope(free))
 
 
@@ -187,7 +189,7 @@ def descend(
         box: bounds and longest steps; those of the problem's unknowns by default.
         evaluate: free (starts, p) → cost, gradient, normal matrix; that of the problem by default.
     """
-    evaluate = _sound(evaluate or (lambda free: gauss_newton(problem, jnp.asarray(free), jnp.asarray(deviations))))
+    evaluate = _sound(evaluate or (lambda free: gauss_newton(problem, free, deviations)))
     box = problem.unknowns.box() if box is None else box
     free = box.clip(np.array(starts, dtype=float))
     count, p = free.shape

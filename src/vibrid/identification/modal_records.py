@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from vibrid.core.errors import Refusal
 from vibrid.core.progress import SILENT, Progress
-from vibrid.identification.problem import channel_of
+from vibrid.identification.problem_data import channel_of
 from vibrid.modal.measured import MeasuredModes
 from vibrid.modal.ssi import ssi
 from vibrid.records.record import EXCITATIONS, Record

@@ -25,7 +25,7 @@ def needs_of(problem: Problem) -> frozenset[str]:
         read[q] = read.get(q, 0) + 1
     if min(read[q] for q in ("displacement", "velocity", "acceleration")) < model.size:
         needs.add("partial sensors")
-    if jax.tree.leaves(model.start()):
+    if jax.tree.leaves(jax.eval_shape(model.start)):
         needs.add("latent states")
     if not all(has_rate(g.law) for g in model.groups):
         needs.add("path laws")
@@ -35,7 +35,7 @@ def needs_of(problem: Problem) -> frozenset[str]:
         needs.add("several records")
     if len({d.loads for d in problem.data}) > 1:
         needs.add("different loads")
-    if not all(bool(np.all(d.present)) for d in problem.data):
+    if not all(bool(np.all(np.asarray(d.present))) for d in problem.data):
         needs.add("missing samples")
     if problem.delays:
         needs.add("sensor delay")

@@ -14,7 +14,7 @@ from vibrid.core.missing import refuse_missing
 from vibrid.core.shown import InNotebooks
 from vibrid.identification.diagnostics import relative_error
 from vibrid.identification.experiment import without_offsets
-from vibrid.identification.problem import channel_of
+from vibrid.identification.problem_data import channel_of
 from vibrid.identification.result import Identification
 from vibrid.records.record import QUANTITIES, Record
 from vibrid.simulation.simulate import simulate

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any
 
 import equinox as eqx
@@ -16,18 +15,20 @@ from vibrid.core import native
 from vibrid.core.arguments import Array, checked
 from vibrid.core.device import on_processor
 from vibrid.core.errors import InputError, Refusal
+from vibrid.core.numbers import as_array
 from vibrid.identification.cheaper import cheaper
 from vibrid.identification.checks.words import unit_hint
 from vibrid.identification.experiment import Experiment, loads_in
 from vibrid.identification.fit_in_modes import readings_in_modes, refuse_modes, refuse_needs
 from vibrid.identification.loads.unknown_load import UnknownLoad
 from vibrid.identification.needs import needs_of
+from vibrid.identification.problem_data import Data, channel_of, data_of, inputs_with, refuse_silent
 from vibrid.identification.sizes import sizes_in
 from vibrid.identification.unknowns import Unknowns, UnknownSet, compile_unknowns, listed
-from vibrid.records.record import EXCITATIONS, Record
+from vibrid.records.record import Record
 from vibrid.simulation.base import Integrator
 from vibrid.simulation.exact import ExactLinear
-from vibrid.simulation.excitation import Drive, drive, inputs_of, loads_of
+from vibrid.simulation.excitation import Drive, drive
 from vibrid.simulation.implicit import pattern_for, with_pattern
 from vibrid.simulation.initial import Initial, as_initial
 from vibrid.simulation.newmark import Newmark
@@ -40,23 +41,6 @@ from vibrid.structures.pattern import Pattern
 from vibrid.structures.sensors import Sensor, Sensors
 
 _DEAD = 1e-6  # size of a signal, over that of its prediction, below which a channel is dead
-
-
-class Data(eqx.Module):
-    """One record as arrays: readings with a mask of the samples present, and the inputs."""
-
-    _: dataclasses.KW_ONLY
-    readings: jax.Array  # (nt, ny), zero where missing
-    present: jax.Array  # (nt, ny), 1 where a sample is present and used
-    drive: Drive
-    step: float = eqx.field(static=True)
-    loads: tuple[tuple[str, str], ...] = eqx.field(static=True)
-    name: str = eqx.field(static=True)
-    shares: jax.Array | None = None  # (1 or nt, inputs, unknown loads): inputs per unit of each load
-
-    @property
-    def samples(self) -> int:
-        return self.readings.shape[0]
 
 
 class Problem(eqx.Module):
@@ -203,17 +187,17 @@ def make_problem(
     loads = [u for u in entries if isinstance(u, UnknownLoad)]
     parameters = [u for u in entries if not isinstance(u, UnknownLoad)]
     first = _initial(structure, records, initial)
-    inputs = [_inputs(structure, record, loads, True) for record in records]
+    inputs = [inputs_with(structure, record, loads, True) for record in records]
     experiment = Experiment(structure, tuple(sensors), first, loads_in(names for names, _, _ in inputs))
     size_of = sizes_in(experiment, records, channel_of, [(names, samples) for names, samples, _ in inputs])
     unknowns = compile_unknowns(experiment, parameters, may_be_none=bool(loads), size_of=size_of)
     if "load offset" not in unknowns.needs:
         experiment = dataclasses.replace(experiment, loads=())
     arrays, held_out = [], []
-    _refuse_silent(sensors, records)
+    refuse_silent(sensors, records)
     for i, record in enumerate(records):
         moving = first[i].moves or unknowns.begins(i, len(records))
-        used, kept = _data(structure, record, sensors, hold, substeps, hold_out, loads, moving)
+        used, kept = data_of(structure, record, sensors, hold, substeps, hold_out, loads, moving)
         arrays.append(used)
         held_out.append(kept)
     if modes is not None:
@@ -259,113 +243,12 @@ def _initial(structure, records: list[Record], given) -> tuple[Initial, ...]:
     return initial
 
 
-def _refuse_silent(sensors: Sensors, records: list[Record]) -> None:
-    """Refuse a record without any sample, and a sensor that has none in any record."""
-    seen = np.array([[np.isfinite(r[channel_of(r, s)]).any() for s in sensors] for r in records])
-    for i, j in np.argwhere(~seen):
-        if not seen[i].any() or not seen[:, j].any():
-            where = f"Channel '{sensors[j].label}' of record '{records[i].name}'"
-            raise InputError(f"{where} has no sample at all; leave it out.")
-
-
-def _data(structure, record: Record, sensors: Sensors, hold: str, substeps: int, hold_out: float, loads, moving: bool):
-    if len(record) < 20:
-        raise InputError(f"Record '{record.name}' has {len(record)} samples; identification needs at least 20.")
-    names, inputs, shares = _inputs(structure, record, loads, moving)
-    y = np.stack([record[channel_of(record, sensor)] for sensor in sensors], axis=1)
-    present = np.isfinite(y)
-    last = np.zeros_like(present)
-    if hold_out:
-        last[round(len(record) * (1 - hold_out)) :] = True
-    data = Data(
-        readings=jnp.asarray(np.where(present, y, 0.0)),
-        present=jnp.asarray((present & ~last).astype(float)),
-        drive=drive(inputs, hold, substeps),
-        step=step_of(record),
-        loads=names,
-        name=record.name,
-        shares=shares,
-    )
-    return data, jnp.asarray((present & last).astype(float))
-
-
-def _inputs(structure, record: Record, loads: list[UnknownLoad], moving: bool):
-    """Names of the inputs, their known samples, and the shares of the unknown loads in them.
-
-    A structure that is `moving` at the start needs no excitation.
-    A channel of the record at the place of an unknown load is not used.
-    """
-    if not loads:
-        inputs = inputs_of(structure, record, moving)
-        if not np.any(inputs) and not moving:
-            raise InputError(
-                f"The excitation of record '{record.name}' is zero throughout: nothing moves, so nothing can be "
-                "identified. A free vibration needs an initial state: give initial=Initial(displacement=[...]), or "
-                "unknowns such as 'initial[0].displacement[0]'."
-            )
-        return loads_of(structure, record, moving), inputs, None
-    names, known = (), np.zeros((len(record), 0))
-    sought = {load.inputs(structure)[0] for load in loads if not load.moves}
-    if any(c.quantity in EXCITATIONS[:2] for c in record.channels):
-        all_names, all_inputs = loads_of(structure, record), inputs_of(structure, record)
-        keep = [i for i, name in enumerate(all_names) if name not in sought]
-        names, known = tuple(all_names[i] for i in keep), all_inputs[:, keep]
-    else:
-        step_of(record)
-    shares = [np.zeros((1, len(names), 0))]
-    for load in loads:
-        inputs = load.inputs(structure)
-        names += inputs
-        shares.append(load.shares(structure, record.time)[:, :, None])
-    height = max(len(s) for s in shares)
-    spread = np.zeros((height, len(names), len(loads)))
-    place = known.shape[1]
-    for i, share in enumerate(shares[1:]):
-        spread[:, place : place + share.shape[1], i] = share[:, :, 0]
-        place += share.shape[1]
-    inputs = np.concatenate([known, np.zeros((len(record), len(names) - known.shape[1]))], axis=1)
-    return names, inputs, jnp.asarray(spread)
-
-
-def step_of(record: Record) -> float:
-    """s between the samples of a record; one without a constant step is refused."""
-    if record.step is None:
-        raise InputError(
-            f"Record '{record.name}' is not sampled uniformly; call .resample(rate) before using it, or write "
-            "`resample = 100` under [records] of a project."
-        )
-    return float(record.step)
-
-
-def channel_of(record: Record, sensor: Sensor) -> str:
-    """The channel with the readings of a sensor: by name, or by quantity and location."""
-    if sensor.label in record.names:
-        return sensor.label
-    fits = [c.name for c in record.channels if c.quantity == sensor.quantity and c.location == sensor.place]
-    if len(fits) == 1:
-        return fits[0]
-    there = ", ".join(f"'{c.name}' [{c.unit or '-'}]" for c in record.channels)
-    alike = [c.name for c in record.channels if c.quantity == sensor.quantity]
-    close = get_close_matches(sensor.label, record.names, n=1, cutoff=0.0) if not alike else alike[:1]
-    raise InputError(
-        f"Record '{record.name}' has no channel for the sensor '{sensor.label}' ({sensor.quantity} at {sensor.place}); "
-        f'its channels are {there}. Name the one of this sensor, channel = "{close[0]}" in its [[sensors]] table or '
-        f'Sensor(…, name="{close[0]}") if that is it.'
-    )
-
-
 def _check_size(problem: Problem) -> None:
     """Refuse data that differ by orders of magnitude from the prediction at the first guess: a unit is wrong."""
-    measured = problem.signal_size()
-    predicted = np.sqrt(
-        np.mean(
-            [
-                np.var(np.asarray(predict(problem, jnp.asarray(problem.start), i)), axis=0)
-                for i in range(len(problem.data))
-            ],
-            axis=0,
-        )
-    )
+    measured, boxed = problem.signal_size(), problem.boxed()  # the program that descents and their results use too
+    start = as_array(boxed.start)
+    each = [np.var(np.asarray(predict(boxed, start, i)), axis=0) for i in range(len(problem.data))]
+    predicted = np.sqrt(np.mean(each, axis=0))
     for sensor, m, p in zip(problem.sensors, measured, predicted, strict=True):
         if not (np.isfinite(p) and p > 0) or 1 / 300 < m / p < 300:
             continue

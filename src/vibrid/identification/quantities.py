@@ -17,6 +17,7 @@ from vibrid.core import native
 from vibrid.core.attached import attach
 from vibrid.core.device import on_processor
 from vibrid.core.digits import with_uncertainty
+from vibrid.core.numbers import as_array
 from vibrid.identification.experiment import Experiment
 from vibrid.identification.result import Identification
 from vibrid.structures.base import Structure
@@ -67,7 +68,7 @@ def quantities(fit: Identification) -> list[Quantity]:
 
 
 def _experiment(problem: Problem, free: np.ndarray) -> Experiment:
-    return problem.unknowns.apply(problem.experiment, jnp.asarray(free))
+    return problem.unknowns.apply(problem.experiment, as_array(free))
 
 
 def _covariance(fit: Identification) -> np.ndarray | None:
@@ -106,10 +107,10 @@ class _Peaks:
 
     def __init__(self, problem: Problem, free: np.ndarray):
         self.problem = problem
-        self.instants = np.argmax(np.abs(np.asarray(_histories(self.problem, jnp.asarray(free)))), axis=0)
+        self.instants = np.argmax(np.abs(np.asarray(_histories(self.problem, as_array(free)))), axis=0)
 
     def __call__(self, free: np.ndarray) -> list[tuple[str, float, str]]:
-        histories = np.asarray(_histories(self.problem, jnp.asarray(free)))
+        histories = np.asarray(_histories(self.problem, as_array(free)))
         found = np.abs(histories[self.instants, np.arange(len(self.instants))])
         drifts = [(f"largest drift of storey {i + 1}", value, "m") for i, value in enumerate(found[:-1])]
         return [*drifts, ("largest base shear", found[-1], "N")]

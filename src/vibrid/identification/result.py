@@ -6,11 +6,11 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import jax.numpy as jnp
 import numpy as np
-from scipy.special import ndtri
 
 from vibrid.core.attached import attach, attached
 from vibrid.core.digits import with_uncertainty
@@ -18,6 +18,7 @@ from vibrid.core.errors import InputError
 from vibrid.core.findings import KNOWN, ODD, WRONG, Finding
 from vibrid.core.inputs import InputFile
 from vibrid.core.missing import refuse_missing
+from vibrid.core.numbers import as_array
 from vibrid.core.progress import SILENT, Progress
 from vibrid.core.shown import InNotebooks
 from vibrid.identification.diagnostics import ChannelFit, convergence_message, correlation, relative_error, verdict
@@ -27,7 +28,8 @@ from vibrid.identification.identifiability import Identifiability
 from vibrid.identification.loads.estimate import LoadEstimate
 from vibrid.identification.loads.solution import uncertain_rows
 from vibrid.identification.other_answers import OtherAnswer
-from vibrid.identification.problem import Problem, channel_of
+from vibrid.identification.problem import Problem
+from vibrid.identification.problem_data import channel_of
 from vibrid.records.record import Record
 from vibrid.simulation.response import Response
 from vibrid.simulation.simulate import simulate
@@ -125,8 +127,9 @@ class Identification(InNotebooks):
             return np.percentile(self.samples, [tail, 100 - tail], axis=0).T
         if self.free_covariance is None:
             return np.full((len(self.names), 2), np.nan)
-        reach = ndtri(0.5 + level / 2) * np.sqrt(np.diag(self.free_covariance))
-        ends = [np.asarray(self.problem.unknowns.to_physical(jnp.asarray(self.free + s * reach))) for s in (-1, 1)]
+        times = NormalDist().inv_cdf(0.5 + level / 2) if level < 1.0 else np.inf
+        reach = times * np.sqrt(np.diag(self.free_covariance))
+        ends = [np.asarray(self.problem.unknowns.to_physical(as_array(self.free + s * reach))) for s in (-1, 1)]
         return np.where(self._held[:, None], np.nan, np.sort(np.stack(ends, axis=1), axis=1))
 
     @property
@@ -233,6 +236,7 @@ class Identification(InNotebooks):
 
     def _rows(self) -> list[dict[str, Any]]:
         u, interval = self.problem.unknowns, self.interval()
+        low, high = np.asarray(u.low), np.asarray(u.high)
         return [
             {
                 "name": name,
@@ -241,7 +245,7 @@ class Identification(InNotebooks):
                 "standard_deviation": float(self.deviation[i]),
                 "interval_95": [float(v) for v in interval[i]],
                 "at_bound": self.at_bound[i],
-                "bounds": [None if not np.isfinite(b[i]) else float(b[i]) for b in (u.low, u.high)],
+                "bounds": [None if not np.isfinite(b[i]) else float(b[i]) for b in (low, high)],
                 "cramer_rao_bound": float(self.limits.bound[i]),
                 "identifiable": bool(self.limits.identifiable[i]),
             }

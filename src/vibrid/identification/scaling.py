@@ -50,7 +50,7 @@ def _force_is_known(problem) -> bool:
 
 def _moves_mass(problem) -> bool:
     """Whether an unknown changes the mass of the structure."""
-    start = problem.unknowns.start
+    start = np.asarray(problem.unknowns.start)
 
     def mass(values):
         return np.asarray(problem.unknowns.place(problem.experiment, values).structure.matrices()[0])

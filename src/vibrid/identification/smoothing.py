@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import sparse
-from scipy.linalg import solveh_banded
+import scipy
 
 _FIRST = np.array([-1, 9, -45, 0, 45, -9, 1]) / 60.0  # central differences of order six
 _REACH = 3
@@ -44,7 +43,7 @@ def consistent_motion(x, v, noise, step: float) -> tuple[np.ndarray, np.ndarray]
         weight = (noise[0][c] / noise[1][c]) ** 2
         matrix = weight * square
         matrix[-1] += 1.0
-        correction = solveh_banded(matrix, v[inside, c] - derivative @ x[:, c])
+        correction = scipy.linalg.solveh_banded(matrix, v[inside, c] - derivative @ x[:, c])
         smooth_x[:, c] = x[:, c] + weight * (derivative.T @ correction)
         smooth_v[inside, c] = derivative @ smooth_x[:, c]
     return smooth_x, smooth_v
@@ -63,7 +62,7 @@ def _band(stencil: np.ndarray, count: int):
     """Differences at the inner samples: (count − 6, count)."""
     rows = count - 2 * _REACH
     diagonals = np.repeat(stencil[:, None], count, axis=1)
-    return sparse.dia_array((diagonals, np.arange(len(stencil))), shape=(rows, count)).tocsr()
+    return scipy.sparse.dia_array((diagonals, np.arange(len(stencil))), shape=(rows, count)).tocsr()
 
 
 def _upper(matrix) -> np.ndarray:

@@ -24,6 +24,7 @@ import numpy as np
 from vibrid.core import paths
 from vibrid.core.arguments import Array, checked
 from vibrid.core.errors import InputError
+from vibrid.core.numbers import as_array
 from vibrid.identification.box import STEP, WALL, Box
 from vibrid.identification.experiment import Experiment
 from vibrid.identification.places import NOISE, kind_of
@@ -260,7 +261,7 @@ def compile_unknowns(
         raise InputError(f"{', '.join(twice)} is named as unknown more than once.")
 
     def column(key):
-        return jnp.asarray([float(row[key]) for row in rows], dtype=float)
+        return as_array([float(row[key]) for row in rows])
 
     return UnknownSet(
         names=tuple(r["name"] for r in rows),

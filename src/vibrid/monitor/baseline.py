@@ -14,6 +14,7 @@ import numpy as np
 
 from vibrid.core.errors import InputError
 from vibrid.monitor.series import Series
+from vibrid.monitor.tails import Tail, deleted_statistics, tail_of
 
 _FEWEST = 10  # degrees of freedom beyond those of the quantities
 _SIGNIFICANT = 3.0  # standard deviations of a correlation that is none
@@ -34,6 +35,8 @@ class Baseline:
         correlation: between neighbouring windows, of what the regression leaves; 0 where it is not significant.
         estimated: (q,) mean variance of the estimates in the training, for windows with larger ones.
         windows: how many were used; notes: sentences on what was found.
+        away: (windows, d) what the regression leaves of them; leverage: (windows,) of each in it.
+        inflated: (windows,) their own `inflation`.
         looked: windows of the training that gave some quantity; missed: (q,) in how many of them each was missing.
     """
 
@@ -53,6 +56,9 @@ class Baseline:
     windows: int
     looked: int
     missed: np.ndarray
+    away: np.ndarray
+    leverage: np.ndarray
+    inflated: np.ndarray
     notes: tuple[str, ...] = ()
 
     def regressors(self, environment: np.ndarray) -> np.ndarray:
@@ -70,10 +76,18 @@ class Baseline:
         return watched - x @ self.coefficients, x
 
     def inflation(self, series: Series) -> np.ndarray:
-        """(w,) variance of each window over that of the training, 1 at least: fewer sensors, a quiet hour."""
-        total = np.diag(self.directions @ self.covariance @ self.directions.T)
-        more = np.nan_to_num(series.shares**2 - self.estimated, nan=0.0) / np.where(total > 0, total, np.inf)
-        return 1.0 + np.maximum(more, 0.0).max(axis=1, initial=0.0)
+        """(w,) variance of each window over that of the training, 1 at least: fewer sensors, a quiet hour.
+
+        Stated variances above the scatter (modes that are close, the error of a model) count by their whole growth:
+        what they hold beside scatter is the same in all windows until a sensor fails, and is another then.
+        """
+        return _inflation(series.shares, self.estimated, self.directions @ self.covariance @ self.directions.T)
+
+    def tail(self, pattern: np.ndarray) -> Tail:
+        """How far single windows of the training stray in the directions `pattern`, each judged by the others."""
+        statistics = deleted_statistics(self.away[:, pattern], self.leverage, len(self.coefficients))
+        factor = self.inflated * (1 - self.leverage) + self.leverage
+        return tail_of(statistics / factor)
 
     def mean_variance(self, count: np.ndarray) -> np.ndarray:
         """Variance of the mean of `count` neighbouring windows over that of one, correlated as in the training."""
@@ -112,7 +126,7 @@ def learn(series: Series, degree: int = 1) -> Baseline:
     directions, slow = (np.eye(q), np.zeros((q, 0))) if e else _without_slow(y)
     watched = y @ directions
     gram = np.linalg.inv(x.T @ x)
-    coefficients = gram @ x.T @ watched
+    coefficients, leverage = gram @ x.T @ watched, np.einsum("np,pr,nr->n", x, gram, x)
     away = watched - x @ coefficients
     rho, notes = _neighbours(away), []
     freedom = float(n - p)
@@ -135,6 +149,9 @@ def learn(series: Series, degree: int = 1) -> Baseline:
         )
     share, there = series.shares[whole], np.isfinite(series.values)
     looked = there.any(axis=1)
+    covariance = away.T @ away / (n - p)
+    estimated = np.nanmean(share**2, axis=0) if np.isfinite(share).any() else np.zeros(q)
+    estimated = np.nan_to_num(estimated, nan=np.inf)
     return Baseline(
         names=series.names,
         environment_names=series.environment_names,
@@ -144,20 +161,30 @@ def learn(series: Series, degree: int = 1) -> Baseline:
         centre=centre,
         scale=scale,
         degree=degree,
-        covariance=away.T @ away / (n - p),
+        covariance=covariance,
         freedom=freedom,
         gram=gram,
         correlation=rho,
-        estimated=np.nan_to_num(np.nanmean(share**2, axis=0) if np.isfinite(share).any() else np.zeros(q), nan=np.inf),
+        estimated=estimated,
         windows=n,
         looked=int(looked.sum()),
         missed=np.sum(~there[looked], axis=0),
+        away=away,
+        leverage=leverage,
+        inflated=_inflation(share, estimated, directions @ covariance @ directions.T),
         notes=(*notes, *_tails(away, series.names if e or not slow.shape[1] else ())),
     )
 
 
 def _regressors(z: np.ndarray, degree: int) -> np.ndarray:
     return np.concatenate([np.ones((len(z), 1)), *(z**k for k in range(1, degree + 1))], axis=1)
+
+
+def _inflation(shares: np.ndarray, estimated: np.ndarray, scatter: np.ndarray) -> np.ndarray:
+    """(w,) 1 + the largest growth of a stated variance over the scatter of the training."""
+    total = np.diag(scatter)
+    more = np.nan_to_num(shares**2 - estimated, nan=0.0) / np.where(total > 0, total, np.inf)
+    return 1.0 + np.maximum(more, 0.0).max(axis=1, initial=0.0)
 
 
 def _without_slow(y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -200,6 +227,6 @@ def _tails(away: np.ndarray, names: tuple[str, ...]) -> list[str]:
     if not heavy.any():
         return []
     return [
-        f"The scatter of {', '.join(named) or 'some quantities'} has heavier tails than a normal distribution: false "
-        "alarms may be more frequent than stated."
+        f"The scatter of {', '.join(named) or 'some quantities'} has heavier tails than a normal distribution: the "
+        "chart counts them, and single windows raise an alarm later."
     ]

@@ -4,8 +4,13 @@ For every span of m windows Hotelling's statistic of the mean of what the baseli
 
     T² = d̄ᵀ S⁻¹ d̄ / (c/m + x̄ᵀ(XᵀX)⁻¹x̄),      T² (ν − d + 1)/(d ν)  ~  F(d, ν − d + 1)
 
-which holds exactly for independent normal windows, whatever the environment, and counts the uncertainty of the
-training. Short spans find large changes at once, long ones small changes later. A span of m windows is tested every m/4
+for independent normal windows, whatever the environment, and counts the uncertainty of the training. Estimates from
+records have heavier tails, and two things keep them from raising alarms. A single window must stray as far as the power
+law says that the windows of the training follow (`tails`), too. In the means of longer spans a window counts at most as
+one in twenty normal ones does: it is drawn towards the baseline, as far as that T² (P. Huber, 1964). So no window alone
+moves a mean far, and a change that lasts does, however large it is.
+
+Short spans find large changes at once, long ones small changes later. A span of m windows is tested every m/4
 windows; the level of one test is the stated probability over the number of tests in the horizon, so that the
 probability of any false alarm in it is not larger, however the tests depend on each other (Boole's inequality).
 
@@ -16,7 +21,6 @@ it has a tenth of the stated probability.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +34,9 @@ from vibrid.monitor.series import Series
 YEAR = 8766
 """Hours."""
 _FOR_LOST = 0.1  # share of the stated probability
+_DRAWN = 0.05  # share of normal windows that are drawn towards the baseline in means
+_REACH = 1.5  # the T² of a mean of windows that all point to one side, over that of an alarm: at least
+_SHORT = 1.5  # how much further a single window must stray than a normal one until it is told
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,12 +50,14 @@ class ChartReading:
         spans: windows in each.
         lost: (w, q) whether each quantity is missing, in the windows up to this one, more often than the training
             explains.
+        notes: sentences on what the training says of rare windows.
     """
 
     chances: np.ndarray
     level: float
     spans: tuple[int, ...]
     lost: np.ndarray
+    notes: tuple[str, ...] = ()
 
     @property
     def alarms(self) -> np.ndarray:
@@ -103,8 +112,26 @@ class Chart:
         chances = np.full((len(series), len(self.spans)), np.nan)
         for column, m in enumerate(self.spans):
             ends = np.arange(m - 1, len(series), stride(m))
-            chances[ends, column] = _chances(baseline, away, x, more, ends, m)
-        return ChartReading(chances, self.level, self.spans, self._lost(baseline, np.isfinite(series.values)))
+            chances[ends, column] = _chances(baseline, away, x, more, ends, m, self.level)
+        lost = self._lost(baseline, np.isfinite(series.values))
+        return ChartReading(chances, self.level, self.spans, lost, tuple(self._of_rare_windows(baseline)))
+
+    def _of_rare_windows(self, baseline: Baseline) -> list[str]:
+        d = baseline.covariance.shape[0]
+        tail, told = baseline.tail(np.ones(d, bool)), []
+        further = np.sqrt(tail.bar(self.level) / statistic_at(self.level, d, baseline.freedom))
+        if 1 in self.spans and further > _SHORT:
+            told.append(
+                f"One window alone raises an alarm if it strays {further:.2g} times as far as a normal one would have "
+                f"to: what happens once in {1 / self.level:.2g} tests is extrapolated from the {baseline.windows} "
+                "windows of the training. A longer one lowers this; changes that last are found by means."
+            )
+        if tail.odd:
+            told.append(
+                "One window of the training is far away from all the others. How often that happens cannot be learned "
+                "from one: look what happened then; if it was nothing, false alarms may be more frequent than stated."
+            )
+        return told
 
     def _lost(self, baseline: Baseline, there: np.ndarray) -> np.ndarray:
         """(w, q) where a quantity is missing in a span, of the windows that gave some quantity."""
@@ -127,7 +154,7 @@ def stride(span: int) -> int:
 
 
 def _chances(
-    baseline: Baseline, away: np.ndarray, x: np.ndarray, more: np.ndarray, ends: np.ndarray, m: int
+    baseline: Baseline, away: np.ndarray, x: np.ndarray, more: np.ndarray, ends: np.ndarray, m: int, level: float
 ) -> np.ndarray:
     """(tests,) p-values of spans of m windows with these ends, of the quantities that half of the windows have."""
     known = np.isfinite(away) & np.isfinite(x).all(axis=1, keepdims=True)
@@ -141,27 +168,51 @@ def _chances(
         count = _spans(whole[:, None].astype(float), ends[tests], m)[:, 0]
         enough = np.asarray(count >= max(1.0, 0.25 * m))
         used, count = tests[enough], count[enough]
-        sums = [
-            _spans(np.where(whole[:, None], part, 0.0), ends[used], m) / count[:, None]
-            for part in (away[:, pattern], x, more[:, None])
-        ]
-        result[used] = chance_of_mean(
-            baseline, sums[0], sums[1], sums[2][:, 0] * baseline.mean_variance(count), pattern
-        )
+        there, own = (np.where(whole[:, None], part, 0.0) for part in (away, x))
+        white = _whitened(baseline, there, pattern)
+        single = np.sum(white**2, axis=1) / (more + _of_regression(baseline, own))
+        if m > 1:
+            most = _most(baseline, int(pattern.sum()), m, level)
+            white = white * np.sqrt(most / np.maximum(single, most))[:, None]
+        sums = [_spans(part, ends[used], m) / count[:, None]
+                for part in (white, own, np.where(whole, more, 0.0)[:, None])]  # fmt: skip
+        variance = sums[2][:, 0] * baseline.mean_variance(count) + _of_regression(baseline, sums[1])
+        result[used] = chance_of_mean(np.sum(sums[0] ** 2, axis=1) / variance, int(pattern.sum()), baseline.freedom)
+        if m == 1:
+            result[used] = np.maximum(result[used], baseline.tail(pattern).chance(single[ends[used]]))
     return result
 
 
-def chance_of_mean(
-    baseline: Baseline, mean: np.ndarray, x: np.ndarray, variance: np.ndarray, pattern: np.ndarray | Sequence[bool]
-) -> np.ndarray:
-    """(t,) p-values of means (t, d') of the directions `pattern`, `variance` times that of one window, at x (t, p)."""
-    pattern = np.asarray(pattern)
+def chance_of_mean(statistic: np.ndarray, d: int, freedom: float) -> np.ndarray:
+    """p-values of T² of d directions, for normal windows."""
+    return scipy.special.fdtrc(d, freedom - d + 1, statistic * (freedom - d + 1) / (d * freedom))
+
+
+def statistic_at(level: float, d: int, freedom: float) -> float:
+    """The T² that has this p-value for normal windows."""
+    return float(scipy.stats.f.isf(level, d, freedom - d + 1) * d * freedom / (freedom - d + 1))
+
+
+def most_of_a_window(d: int, freedom: float) -> float:
+    """The T² up to which a window counts in means of several."""
+    return statistic_at(_DRAWN, d, freedom)
+
+
+def _most(baseline: Baseline, d: int, m: int, level: float) -> float:
+    """The same for a span, so large that m windows which all point to one side raise an alarm after any training."""
+    variance = float(baseline.mean_variance(np.array(m))) + float(baseline.gram[0, 0])
+    return max(most_of_a_window(d, baseline.freedom), _REACH * variance * statistic_at(level, d, baseline.freedom))
+
+
+def _whitened(baseline: Baseline, away: np.ndarray, pattern: np.ndarray) -> np.ndarray:
+    """(w, d') the directions `pattern` in units of their scatter, independent of each other."""
     lower = np.linalg.cholesky(baseline.covariance[np.ix_(pattern, pattern)])
-    white = scipy.linalg.solve_triangular(lower, mean.T, lower=True)
-    factor = variance + np.einsum("tp,pr,tr->t", x, baseline.gram, x)
-    d, freedom = int(pattern.sum()), baseline.freedom
-    statistic = np.sum(white**2, axis=0) / factor * (freedom - d + 1) / (d * freedom)
-    return scipy.special.fdtrc(d, freedom - d + 1, statistic)
+    return scipy.linalg.solve_triangular(lower, away[:, pattern].T, lower=True).T
+
+
+def _of_regression(baseline: Baseline, x: np.ndarray) -> np.ndarray:
+    """(t,) variance that the regression adds at x (t, p), over that of one window."""
+    return np.einsum("tp,pr,tr->t", x, baseline.gram, x)
 
 
 def _spans(columns: np.ndarray, ends: np.ndarray, m: int) -> np.ndarray:

@@ -18,7 +18,8 @@ import numpy as np
 import scipy
 
 from vibrid.core.errors import InputError
-from vibrid.monitor.chart import Chart, stride
+from vibrid.monitor.chart import Chart, most_of_a_window, statistic_at, stride
+from vibrid.monitor.tails import normal_tail
 
 _BAND = 6.0  # κ: half of the band of a mode, in units of ζ f
 
@@ -89,15 +90,13 @@ def detectable(
         )
     if not 0 < probability < 1 or windows < 1:
         raise InputError("A plan needs a probability between 0 and 1 and at least one window.")
-    weight = max(_weight(m, windows, training) for m in chart.spans)
-    if weight == 0:
+    if not any(_weight(m, windows, training) for m in chart.spans):
         raise InputError(
             f"No span of the chart is tested within {windows} windows; its shortest has {min(chart.spans)}."
         )
-    bar = scipy.stats.f.isf(chart.level, d, freedom - d + 1)
-    needed = _noncentrality(bar, d, freedom - d + 1, probability)
+    needed = min(_needed(chart, m, windows, training, d, freedom, probability) for m in chart.spans)
     white = np.linalg.solve(np.linalg.cholesky(np.asarray(covariance, float)), g)
-    strength = np.sum(white**2, axis=0) * weight
+    strength = np.sum(white**2, axis=0)
     with np.errstate(divide="ignore"):
         losses = -np.expm1(-np.sqrt(needed / strength))
     alike = white.T @ white
@@ -109,6 +108,19 @@ def detectable(
     return MonitoringPlan(tuple(names), losses, together, probability, windows, chart.false_alarms, chart.horizon)
 
 
+def _needed(chart: Chart, span: int, windows: int, training: int, d: int, freedom: float, probability: float) -> float:
+    """δᵀS⁻¹δ of one window that a span finds; infinite where it finds none, or only larger ones than it counts."""
+    weight = _weight(span, windows, training)
+    if weight == 0:
+        return np.inf
+    bar = statistic_at(chart.level, d, freedom)
+    if span == 1:
+        bar = max(bar, normal_tail(training, d, freedom).bar(chart.level))
+    scale = (freedom - d + 1) / (d * freedom)
+    needed = _noncentrality(bar * scale, d, freedom - d + 1, probability) / weight
+    return needed if span == 1 or needed <= most_of_a_window(d, freedom) - d else np.inf
+
+
 def _weight(span: int, windows: int, training: int) -> float:
     """Noncentrality per unit of δᵀS⁻¹δ of the last test of a span within `windows` changed ones, in the worst case."""
     changed = min(span, windows - stride(span) + 1)
@@ -116,9 +128,9 @@ def _weight(span: int, windows: int, training: int) -> float:
 
 
 def _noncentrality(bar: float, d: int, freedom: float, probability: float) -> float:
-    """The noncentrality at which F exceeds `bar` with the given probability."""
+    """The noncentrality at which F exceeds `bar` with the given probability; infinite above three millions."""
 
     def short(logarithm: float) -> float:
         return float(scipy.special.ncfdtr(d, freedom, np.exp(logarithm), bar)) - (1 - probability)
 
-    return float(np.exp(scipy.optimize.brentq(short, -5.0, 15.0)))
+    return float(np.exp(scipy.optimize.brentq(short, -5.0, 15.0))) if short(15.0) < 0 else np.inf

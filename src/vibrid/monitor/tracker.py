@@ -93,6 +93,11 @@ class Watch:
         first = None if self.reading is None else self.reading.first
         return None if first is None else self.series.starts[self.training + first]
 
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Sentences on what the training says, and does not say."""
+        return (*(self.baseline.notes if self.baseline else ()), *(self.reading.notes if self.reading else ()))
+
     def lost_in_words(self) -> list[str]:
         """A sentence about quantities that are no longer found, up to the last window that says so."""
         if self.reading is None or not self.reading.lost.any():

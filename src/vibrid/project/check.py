@@ -15,7 +15,8 @@ from vibrid.core.progress import SILENT, Progress
 from vibrid.identification.checks.before import Forecast, forecast
 from vibrid.identification.method import refuse_impossible
 from vibrid.identification.methods.trajectory import TrajectoryFit
-from vibrid.identification.problem import channel_of, make_problem
+from vibrid.identification.problem import make_problem
+from vibrid.identification.problem_data import channel_of
 from vibrid.project.excitation import read_unprepared
 from vibrid.project.load import load_project
 from vibrid.project.project import Project

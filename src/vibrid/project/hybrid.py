@@ -14,8 +14,8 @@ from vibrid.hybrid.device import DeviceFile
 from vibrid.hybrid.limits import SafetyLimits
 from vibrid.hybrid.parts import Scaling
 from vibrid.project.build import Notes, make
+from vibrid.project.hybrid_tables import HybridTable
 from vibrid.project.problems import Keys
-from vibrid.project.sections import HybridTable
 from vibrid.simulation.alpha import MKRAlpha
 from vibrid.structures.assembled import Assembled
 from vibrid.structures.base import Structure

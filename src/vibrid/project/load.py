@@ -20,7 +20,6 @@ from vibrid.project.build import (
     make_unknowns,
 )
 from vibrid.project.display_units import given_units
-from vibrid.project.hybrid import make_hybrid
 from vibrid.project.inputs import named_files
 from vibrid.project.plugins import load_plugins
 from vibrid.project.problems import ProjectProblem
@@ -28,8 +27,6 @@ from vibrid.project.project import Project, Simulation
 from vibrid.project.repair import draft_of
 from vibrid.project.section import Section
 from vibrid.project.sections import ProjectTable
-from vibrid.project.study import make_plan
-from vibrid.project.study_fits import make_fits
 from vibrid.project.tables import project_file
 
 AnyTable = TypeVar("AnyTable", bound=Section)
@@ -61,10 +58,10 @@ def load_project(path, trust: bool = False) -> Project:
     return replace(project, files=named_files(path, data), given=given_units(data))
 
 
-def read_table(path: Path, model: Callable[[bool], type[AnyTable]], trust: bool = False) -> tuple[str, AnyTable]:
+def read_table(path: Path, model: Callable[..., type[AnyTable]], trust: bool = False) -> tuple[str, AnyTable]:
     """The text of a TOML file, and its content as a table; its plugins are run first.
 
-    The model knows the registered names; installed plugins are searched only where the file does not fit it.
+    model: the tables that a file may have; called with a file, those that this one has.
     """
     text, data = _read(path, trust)
     draft = draft_of(data, model)
@@ -124,7 +121,11 @@ def _project(path: Path, table: ProjectTable, notes: Notes, left_out: set[str], 
     initial = make_initial(table.initial, structure, notes)
     unknown = make_unknowns(table.unknown, structure, sensors, notes, table.excitation, left_out, numbers_known)
     unknown += make_unknown_loads(table.unknown_loads, structure, notes)
-    hybrid = make_hybrid(table.hybrid, structure, path.parent, notes) if table.hybrid is not None else None
+    hybrid = study = None
+    if table.hybrid is not None:
+        from vibrid.project.hybrid import make_hybrid
+
+        hybrid = make_hybrid(table.hybrid, structure, path.parent, notes)
     simulation = Simulation(
         integrator,
         settings.hold,
@@ -133,10 +134,14 @@ def _project(path: Path, table: ProjectTable, notes: Notes, left_out: set[str], 
         settings.seed,
         frozenset(settings.model_fields_set),
     )
-    study = make_plan(table.study, structure, notes) if table.study is not None else None
-    if study is not None and study.table.fits is not None:
-        fits = make_fits(study.table.fits, structure, sensors, unknown, simulation, method, notes)
-        study.arguments["fits"] = fits
+    if table.study is not None:
+        from vibrid.project.study import make_plan
+        from vibrid.project.study_fits import make_fits
+
+        study = make_plan(table.study, structure, notes)
+        if study.table.fits is not None:
+            fits = make_fits(study.table.fits, structure, sensors, unknown, simulation, method, notes)
+            study.arguments["fits"] = fits
     return Project(
         path=path,
         title=table.title or path.stem,

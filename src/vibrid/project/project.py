@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from vibrid.core.errors import FileProblem
 from vibrid.core.file_names import as_on_disk
 from vibrid.core.inputs import InputFile
 from vibrid.project.display_units import GivenUnits
 from vibrid.project.excitation import make_excitation, read_measured
-from vibrid.project.hybrid import HybridPlan
 from vibrid.project.sections import ExcitationTable, RecordsTable
-from vibrid.project.study import StudyPlan, make_study
 from vibrid.records.record import Record
 from vibrid.simulation.base import Integrator
 from vibrid.simulation.initial import Initial
@@ -21,8 +19,12 @@ from vibrid.simulation.response import Response
 from vibrid.simulation.simulate import simulate
 from vibrid.structures.base import Structure
 from vibrid.structures.sensors import Sensors
-from vibrid.studies.fit_study import FitStudy
-from vibrid.studies.study import Study
+
+if TYPE_CHECKING:
+    from vibrid.project.hybrid import HybridPlan
+    from vibrid.project.study import StudyPlan
+    from vibrid.studies.fit_study import FitStudy
+    from vibrid.studies.study import Study
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,8 @@ class Project:
         """The study of the project with its motions read, and what is wrong with motions that were left out."""
         if self.study_plan is None:
             raise FileProblem(self.path, "it describes no study; add a [study] table with motions and what varies.")
+        from vibrid.project.study import make_study
+
         return make_study(self, self.study_plan, skip_unreadable)
 
     def beside(self, name: str) -> Path:

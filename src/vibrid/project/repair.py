@@ -54,15 +54,18 @@ class Draft:
         return keys
 
 
-def draft_of(data: dict[str, Any], model: Callable[[bool], type[Section]]) -> Draft:
-    """The table of a file and all mistakes of its entries; the table is None where nothing can be judged."""
+def draft_of(data: dict[str, Any], model: Callable[..., type[Section]]) -> Draft:
+    """The table of a file and all mistakes of its entries; the table is None where nothing can be judged.
+
+    model: the tables that a file may have; called with a file, those that this one has.
+    """
     draft = Draft(copy.deepcopy(data))
-    for plugins in (False, *[True] * _ROUNDS):
+    for whole in (False, *[True] * _ROUNDS):
         try:
-            draft.table = model(plugins).model_validate(draft.data)
+            draft.table = (model() if whole else model(draft.data)).model_validate(draft.data)
             break
         except ValidationError as problem:
-            if not plugins:  # installed plugins are searched only where the file does not fit
+            if not whole:  # all names are made tables, and installed plugins searched, only where the file does not fit
                 continue
             errors = problem.errors(include_url=False)
             places = [keys_of(e["loc"], draft.data) for e in errors]

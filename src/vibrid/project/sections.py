@@ -6,11 +6,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field
 
-from vibrid.hybrid.recorder import WHEN_FULL
 from vibrid.identification.auto_start import STARTS
 from vibrid.project.quantities import ChannelUnit, Number, OfTheQuantity, OneOf
 from vibrid.project.section import Plugins, Section, Text
-from vibrid.project.serving import LimitsTable
 from vibrid.records.prepare import BASELINES, Preparation
 from vibrid.records.readers import formats
 from vibrid.records.record import EXCITATIONS
@@ -230,28 +228,6 @@ class SimulationTable(Section):
     substeps: int = Field(default=1, ge=1, le=100_000, description="integrator steps per sample")
     noise: Annotated[float, Number("noise / signal of each sensor without a noise of its own")] = 0.0
     seed: int = Field(default=0, ge=0, description="the same seed gives the same noise")
-
-
-class HybridTable(Section):
-    """A hybrid test: tested and modelled devices with the structure, which is computed without them."""
-
-    words: ClassVar[str] = "the hybrid test"
-    integrator: Any = None
-    experimental: Any = Field(default=[])
-    modelled: Any = Field(default=[])
-    substeps: int = Field(default=1, ge=1, le=1000, description="actuator commands in one step of the structure")
-    rate: Annotated[float, Number("actuator commands per second", "Hz", positive=True)] = 1024.0
-    interpolation: Literal["linear", "cubic"] = Field(default="linear", description="of commands inside a step")
-    length_scale: Annotated[float, Number("length of the structure / of the devices", "", positive=True)] = 1.0
-    force_scale: Annotated[float, Number("force of the structure / of the devices", "", positive=True)] = 1.0
-    time_scale: Annotated[float, Number("time of the structure / of the laboratory", "", positive=True)] = 1.0
-    watch: Text = Field(
-        default="", description="place whose displacement is shown while the test runs; the top by default"
-    )
-    limits: LimitsTable = Field(default_factory=LimitsTable, description="safety limits of an external device")
-    when_full: Annotated[str, OneOf(WHEN_FULL)] = Field(
-        default="continue", description="what to do when the disk is full"
-    )
 
 
 class RecordsTable(ReadingTable):

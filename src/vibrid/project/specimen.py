@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ from vibrid.project.law_tables import maker_of_laws
 from vibrid.project.load import read_table
 from vibrid.project.problems import ProjectProblem
 from vibrid.project.serving import RecordTable, ServeTable, SpecimenTable
+from vibrid.project.tables import texts
 
 
 @dataclass(frozen=True)
@@ -48,12 +50,14 @@ class Specimen:
         return Listener(**table)
 
 
-def specimen_file(plugins: bool = False) -> type[SpecimenTable]:
-    """The pydantic model of a file that describes a device to be served, with the names registered now."""
-    specimens = SPECIMENS.choices(plugins).items()
+def specimen_file(data: Mapping[str, Any] | None = None) -> type[SpecimenTable]:
+    """The pydantic model of a file that describes a device to be served, with every registered name; data: the content
+    of a file, for a model with the names that are in it."""
+    named = None if data is None else texts(data)
+    specimens = SPECIMENS.choices(named).items()
     known = {n: c for n, c in specimens if not (isinstance(c, type) and issubclass(c, Connection))}
     fields: dict[str, Any] = {
-        "device": (maker_of_laws(plugins).choice("specimen", "kind", known), Field(description="the served device"))
+        "device": (maker_of_laws(named).choice("specimen", "kind", known), Field(description="the served device"))
     }
     model = create_model("SpecimenFile", __base__=SpecimenTable, **fields)
     model.__doc__ = "A device that `vibrid hybrid serve` offers to other programs."

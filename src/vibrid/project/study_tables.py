@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, create_model
 
+from vibrid.laws.base import Law
+from vibrid.project.maker import TableMaker
 from vibrid.project.quantities import Number, OneOf
 from vibrid.project.section import Section, Text
 from vibrid.project.sections import ReadingTable, SyntheticTable, UnknownTable, WithUnit
@@ -177,3 +179,24 @@ class StudyTable(Section):
     collapse: CollapseTable | None = Field(default=None, description="limits beyond which a run has collapsed")
     fits: Any = None
     seed: int = Field(default=0, ge=0, description="of everything that is drawn")
+
+
+def study_table(maker: TableMaker, method) -> type[Section]:
+    """The table of a study, with every registered law and method in its fits."""
+    law: dict[str, Any] = {"law": (maker.choices[Law] | None, Field(None, description="that is fitted there"))}
+    laws = create_model("LawTable", __base__=LawTable, **law)
+    fits: dict[str, Any] = {
+        "methods": (
+            list[method] | dict[str, method],
+            Field([], max_length=1000, description="methods, or methods by name; that of the project when not given"),
+        ),
+        "laws": (list[laws], Field([], max_length=1000, description="laws that are fitted in place of others")),
+    }
+    table = create_model("FitsTable", __base__=FitsTable, **fits)
+    moving: dict[str, Any] = {"law": (maker.choices[Law] | None, Field(None, description="that stands there"))}
+    others = create_model("RunLawTable", __base__=RunLawTable, **moving)
+    given: dict[str, Any] = {
+        "laws": (list[others], Field([], max_length=1000, description="laws in place of others, a dimension `law`")),
+        "fits": (table | None, Field(None, description="fits, instead of responses")),
+    }
+    return create_model("StudyTable", __base__=StudyTable, **given)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ from vibrid.project.learning import TrainingTable
 from vibrid.project.load import load_project, read_table
 from vibrid.project.problems import ProjectProblem
 from vibrid.project.quantities import in_si
+from vibrid.project.tables import texts
 from vibrid.records.readers import read_record
 from vibrid.records.record import Record
 
@@ -55,9 +56,10 @@ class Training:
     devices: int = 1  # that were tested
 
 
-def training_file(plugins: bool = False) -> type[TrainingTable]:
-    """The pydantic model of a file that describes the training of a device model, with the names registered now."""
-    maker = maker_of_laws(plugins)
+def training_file(data: Mapping[str, Any] | None = None) -> type[TrainingTable]:
+    """The pydantic model of a file that describes the training of a device model, with every registered name; data: the
+    content of a file, for a model with the names that are in it."""
+    maker = maker_of_laws(None if data is None else texts(data))
     recipe, law = maker.table(Recipe, "a recipe"), maker.table(ScaledLaw, "a law for any capacity")
     fields: dict[str, Any] = {
         "recipe": (recipe | None, Field(None, description="network and training settings")),

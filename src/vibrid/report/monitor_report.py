@@ -62,7 +62,7 @@ def monitor_page(
     head = (
         f"<header><h1>{escape(title)}</h1>{paragraph(lead, 'lead')}</header>\n"
         f'<div class="verdict {kind}">{paragraph(said)}{"".join(paragraph(line) for line in place)}</div>\n'
-        f"{bullets(() if found.baseline is None else found.baseline.notes, 'warnings')}\n"
+        f"{bullets(found.notes, 'warnings')}\n"
     )
     caption = (
         "Quantities with ± 2σ and what the environment explains; the dotted line ends the training, the red one is the "

@@ -14,6 +14,7 @@ from jax.core import Tracer
 
 from vibrid.core.arguments import Array, checked
 from vibrid.core.errors import InputError, nearest
+from vibrid.core.numbers import as_array
 from vibrid.core.precision import check_precision
 from vibrid.records.record import EXCITATIONS, MOST_SAMPLES, Channel, Record
 from vibrid.structures.base import Structure
@@ -74,7 +75,8 @@ def drive(samples: Array, hold: str = "linear", substeps: int = 1) -> Drive:
         samples = of.asarray(samples)
         constant = hold == "zero" or samples.shape[1] == 0
         powers = samples[:-1, None] if constant else of.stack([samples[:-1], of.diff(samples, axis=0)], axis=1)
-        return Drive(jnp.asarray(samples), jnp.asarray(powers[:, None]))
+        known = as_array if of is np else jnp.asarray
+        return Drive(known(samples), known(powers[:, None]))
     if isinstance(samples, Tracer):
         raise InputError(f"A '{hold}' hold needs known inputs; use 'linear' or 'zero' when they are traced.")
     known = np.asarray(samples, dtype=float)

@@ -12,6 +12,7 @@ import numpy as np
 
 from vibrid.core.arguments import Numbers
 from vibrid.core.errors import InputError, unknown_name
+from vibrid.core.numbers import as_array
 from vibrid.core.parameters import Parameter, as_number, parameter
 from vibrid.structures.base import Structure
 from vibrid.structures.model import Model
@@ -46,7 +47,7 @@ class Initial(eqx.Module):
 
     @staticmethod
     def rest(size: int) -> Initial:
-        return Initial(jnp.zeros(size), jnp.zeros(size))
+        return Initial(as_array(np.zeros(size)), as_array(np.zeros(size)))
 
     @property
     def moves(self) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import jax.numpy as jnp
 import numpy as np
-import scipy.linalg
+import scipy
 
 from vibrid.core.arguments import checked
 from vibrid.core.attached import attach

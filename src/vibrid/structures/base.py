@@ -17,6 +17,7 @@ from vibrid.core.arguments import Numbers, as_entries
 from vibrid.core.attached import attached
 from vibrid.core.errors import InputError, Refusal
 from vibrid.core.memory import refuse_without_memory
+from vibrid.core.numbers import as_array, is_known
 from vibrid.core.parameters import Parameterised
 from vibrid.core.registry import Registry
 from vibrid.core.shown import InNotebooks
@@ -120,14 +121,16 @@ class Structure(Parameterised, InNotebooks):
         """(n,): rigid-body displacement of every degree of freedom for a unit ground displacement."""
         raise NotImplementedError
 
-    def ground_inertia(self, direction: str = "") -> jax.Array:
+    def ground_inertia(self, direction: str = "") -> Any:
         """(n,) kg: inertia force of every degree of freedom per unit ground acceleration, `M r`.
 
         Structures whose consistent mass couples free nodes to supported ones add the inertia of that coupling.
         """
         mass = self.matrices()[0]
-        r = jnp.asarray(self.ground(direction))
-        return mass * r if mass.ndim == 1 else mass @ r
+        r = self.ground(direction)
+        if is_known(mass) and mass.ndim == 1:
+            return np.asarray(mass) * np.asarray(r)
+        return mass * r if mass.ndim == 1 else mass @ jnp.asarray(r)
 
     def carried(self, place: str, direction: str = "") -> np.ndarray | jax.Array:
         """How far a place moves with a unit ground displacement: it makes a relative motion absolute."""
@@ -209,17 +212,17 @@ class Structure(Parameterised, InNotebooks):
             parts.append((f"attachments[{i}]", a.law, np.asarray(row)[None, :]))
         rows, groups, names = stack_laws(parts, n)
         columns = [
-            -self.ground_inertia(place) if quantity == "ground_acceleration" else jnp.asarray(self.row(place), float)
+            -self.ground_inertia(place) if quantity == "ground_acceleration" else self.row(place)
             for quantity, place in loads
         ]
         model = Model(
             mass=mass,
-            inverse_mass=1.0 / mass if mass.ndim == 1 else jnp.linalg.inv(mass),
+            inverse_mass=_reciprocal(mass) if mass.ndim == 1 else jnp.linalg.inv(mass),
             damping=None,
             stiffness=stiffness,
             incidence=rows,
             groups=groups,
-            load_matrix=jnp.stack(columns, axis=1) if columns else jnp.zeros((n, 0)),
+            load_matrix=_side_by_side(columns, n),
             loads=loads,
             parts=names,
         )
@@ -250,6 +253,18 @@ class Structure(Parameterised, InNotebooks):
     def sensor_arrays(self, model: Model, sensors: Sequence[Sensor]) -> SensorArrays:
         """The sensors compiled for a model of this structure."""
         return compile_sensors(self, model, sensors)
+
+
+def _reciprocal(mass: jax.Array) -> jax.Array:
+    """1 / m of every degree of freedom."""
+    return as_array(1.0 / np.asarray(mass)) if is_known(mass) else 1.0 / mass
+
+
+def _side_by_side(columns: Sequence[Any], size: int) -> jax.Array:
+    """The columns as a matrix (size, columns)."""
+    if all(map(is_known, columns)):
+        return as_array(np.stack(columns, axis=1) if columns else np.zeros((size, 0)))
+    return jnp.stack([jnp.asarray(column, float) for column in columns], axis=1)
 
 
 def as_damping(value: Damping | Law | Sequence[Law] | Numbers | None) -> Any:

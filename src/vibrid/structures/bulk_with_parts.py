@@ -23,7 +23,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.sparse
+import scipy
 
 from vibrid.core.errors import Refusal
 from vibrid.structures.base import Structure

@@ -6,7 +6,7 @@ import hashlib
 from typing import Any
 
 import numpy as np
-import scipy.sparse
+import scipy
 
 from vibrid.core.arguments import Numbers
 from vibrid.core.errors import InputError

@@ -14,8 +14,7 @@ from typing import Any
 
 import jax
 import numpy as np
-import scipy.sparse
-from scipy.sparse.linalg import ArpackError, LinearOperator, SuperLU, eigsh, splu
+import scipy
 
 from vibrid.core.errors import InputError, VibridError
 from vibrid.core.linalg import one_blas_thread
@@ -25,9 +24,9 @@ _MOST_TRIES = 3
 _APART = 1e-6  # relative distance above which two eigenvalues are two
 
 
-def factor(matrix: Any) -> SuperLU:
+def factor(matrix: Any) -> scipy.sparse.linalg.SuperLU:
     """The factors of a symmetric sparse matrix, for many right-hand sides."""
-    return splu(
+    return scipy.sparse.linalg.splu(
         scipy.sparse.csc_matrix(matrix), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0,
         options={"SymmetricMode": True},
     )  # fmt: skip
@@ -49,17 +48,17 @@ def lowest_modes(mass: Any, stiffness: Any, count: int) -> tuple[np.ndarray, np.
         factors = factor(stiffness - shift * mass)
     except RuntimeError as problem:
         raise InputError(f"K − σM cannot be factored ({problem}); check that both matrices are finite.") from None
-    inverse = LinearOperator((n, n), matvec=factors.solve, dtype=float)  # pyright: ignore[reportCallIssue]
+    inverse = scipy.sparse.linalg.LinearOperator((n, n), matvec=factors.solve, dtype=float)  # pyright: ignore[reportCallIssue]
     extra, found = 0, None
     for _ in range(_MOST_TRIES):
         wanted = min(count + extra, n - 1)
         try:
             with one_blas_thread():
-                found = eigsh(
+                found = scipy.sparse.linalg.eigsh(
                     stiffness, wanted, mass, sigma=shift, OPinv=inverse, which="LM",
                     ncv=min(n, max(2 * wanted + 1, 20)), v0=np.random.default_rng(0).standard_normal(n),
                 )  # fmt: skip
-        except ArpackError as problem:
+        except scipy.sparse.linalg.ArpackError as problem:
             raise VibridError(f"The Lanczos iterations for {wanted} modes did not converge ({problem}).") from None
         order = np.argsort(found[0])
         values, shapes = found[0][order], found[1][:, order]

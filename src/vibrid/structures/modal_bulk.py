@@ -7,9 +7,7 @@ from typing import Any
 import equinox as eqx
 import jax.numpy as jnp
 import numpy as np
-import scipy.linalg
-import scipy.sparse
-from scipy.sparse.linalg import SuperLU
+import scipy
 
 from vibrid.core.memory import refuse_without_memory
 from vibrid.structures.base import Structure
@@ -47,7 +45,7 @@ class LinearBulk:
             mass, damping, stiffness, load = map(np.asarray, _about_rest(structure, loads))
             self.mass, self.stiffness, self.load = mass, stiffness, load
             self.full_damping, self.damping = damping, None
-        self._factors: dict[float, SuperLU | None] = {}
+        self._factors: dict[float, scipy.sparse.linalg.SuperLU | None] = {}
 
     @property
     def size(self) -> int:
@@ -120,7 +118,7 @@ class LinearBulk:
             found[i] = own - shapes @ (weighted.T @ own)
         return found if np.isfinite(found).all() else None
 
-    def _factored(self, frequency: float) -> SuperLU | None:
+    def _factored(self, frequency: float) -> scipy.sparse.linalg.SuperLU | None:
         """The factors of K − ω² M, made once; None where it is singular."""
         if frequency not in self._factors:
             try:

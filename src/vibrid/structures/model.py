@@ -367,6 +367,6 @@ def stacked_laws(laws: Sequence[Law]) -> Law:
 
     def stack(*leaves):
         known = not any(isinstance(leaf, Tracer) for leaf in leaves)
-        return jnp.asarray(np.stack([np.asarray(leaf) for leaf in leaves])) if known else jnp.stack(leaves)
+        return jax.device_put(np.stack([np.asarray(leaf) for leaf in leaves])) if known else jnp.stack(leaves)
 
     return jax.tree.map(stack, *laws)

@@ -159,7 +159,7 @@ def modes(structure: Structure, count: int | None = None, direction: str = "") -
     count = n if count is None else count
     if not 1 <= count <= n:
         raise InputError(f"A structure of {n} degrees of freedom has 1 to {n} modes, not {count}.")
-    values, shapes = scipy.linalg.eigh(stiffness, mass)
+    values, shapes = _undamped(mass, stiffness)
     omega = np.sqrt(np.maximum(values, 0.0))
     shapes = shapes * np.where(shapes[np.abs(shapes).argmax(axis=0), np.arange(n)] < 0, -1.0, 1.0)
     modal = shapes.T @ damping @ shapes
@@ -181,6 +181,17 @@ def modes(structure: Structure, count: int | None = None, direction: str = "") -
         effective_mass=participation[:count] ** 2,
         moving_mass=float(np.sum(participation**2)),
     )
+
+
+def _undamped(mass: np.ndarray, stiffness: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """ω² and shapes φ of `K φ = ω² M φ`, with φᵀ M φ = 1."""
+    masses = np.diag(mass)
+    simple = np.array_equal(mass, np.diag(masses)) and (masses > 0.0).all() and np.isfinite(stiffness).all()
+    if simple:  # x = √M φ is an ordinary problem
+        root = np.sqrt(masses)
+        values, turned = np.linalg.eigh(stiffness / np.outer(root, root))
+        return values, turned / root[:, None]
+    return scipy.linalg.eigh(stiffness, mass)
 
 
 def _few_modes(structure: Structure, count: int, direction: str) -> StructureModes | None:

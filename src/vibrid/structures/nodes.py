@@ -11,7 +11,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.sparse
+import scipy
 
 from vibrid.core.arguments import as_entries, as_floats
 from vibrid.core.errors import InputError, unknown_name

@@ -17,9 +17,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.sparse
-from scipy.sparse.csgraph import reverse_cuthill_mckee
-from scipy.sparse.linalg import splu
+import scipy
 
 from vibrid.core.banded import solve_bands
 
@@ -49,7 +47,7 @@ class Pattern:
         self.columns = np.repeat(np.arange(size), np.diff(places.indptr))
         self.order = np.arange(size)
         if self._reach(np.arange(size)) > 1:
-            other = reverse_cuthill_mckee(places.tocsr(), symmetric_mode=True).astype(np.int64)
+            other = scipy.sparse.csgraph.reverse_cuthill_mckee(places.tocsr(), symmetric_mode=True).astype(np.int64)
             if self._reach(np.argsort(other)) < self._reach(self.order):
                 self.order = other
         self.place = np.argsort(self.order)
@@ -161,7 +159,7 @@ class Pattern:
 def _factors(pattern: Pattern, numbers: bytes) -> Any:
     """The factors of a matrix, made once as long as its numbers stay; None where there are none."""
     try:
-        return splu(
+        return scipy.sparse.linalg.splu(
             scipy.sparse.csc_matrix((np.frombuffer(numbers), pattern.rows, pattern._starts), (pattern.size,) * 2),
             permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.1, options={"SymmetricMode": True},
         )  # fmt: skip

@@ -20,7 +20,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.linalg
+import scipy
 
 from vibrid.core.arguments import checked
 from vibrid.core.errors import InputError, Refusal, unknown_name

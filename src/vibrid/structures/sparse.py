@@ -8,7 +8,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-import scipy.sparse
+import scipy
 
 from vibrid.core.errors import InputError, unknown_name
 from vibrid.core.memory import refuse_without_memory

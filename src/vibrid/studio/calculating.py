@@ -64,7 +64,7 @@ class Desk:
         Traces are packed; sample i is at start + i step.
         """
         import vibrid as vb
-        from vibrid.identification.problem import channel_of
+        from vibrid.identification.problem_data import channel_of
         from vibrid.studio.predicting import packed_trace
 
         project, values = self._project(request), request.get("values") or {}

@@ -16,8 +16,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.linalg import eigh
-from scipy.special import ndtri
+import scipy
 
 from vibrid.core import native
 from vibrid.core.findings import WRONG, Finding
@@ -101,7 +100,7 @@ def damping_of_modes(fit: Identification) -> list[Finding]:
 
 def _limit(count: int) -> float:
     """Standard deviations beyond which one of `count` ratios is significant."""
-    return float(-ndtri(0.5 * FALSE_ALARMS / count))
+    return float(-scipy.special.ndtri(0.5 * FALSE_ALARMS / count))
 
 
 @dataclass(frozen=True)
@@ -128,7 +127,7 @@ def _modes(problem: Problem, free: np.ndarray) -> _Modes:
     mass, damping, stiffness = map(
         np.asarray, _matrices(problem.unknowns, problem.experiment, problem.data[0].loads, free)
     )
-    values, shapes = eigh(stiffness, mass)
+    values, shapes = scipy.linalg.eigh(stiffness, mass)
     chosen = np.flatnonzero(values > 1e-9 * values.max())[:MOST_MODES]
     omega, shapes = np.sqrt(values[chosen]), shapes[:, chosen]
     ratios = np.einsum("ik,ij,jk->k", shapes, damping, shapes) / (2 * omega)

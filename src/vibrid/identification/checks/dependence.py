@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
-from scipy.special import fdtrc
+import scipy
 
 from vibrid.identification.checks.noise import ChannelNoise, NoiseModel, noise_model
 from vibrid.identification.diagnostics import ChannelFit
@@ -116,7 +116,7 @@ def _tested(fit: ChannelFit, residuals, slopes, noise: ChannelNoise, causes, cha
     counts = [basis.shape[1] for basis in bases]
     by_chance = (max(chance, float(noise.left_over()[0])), chance)  # steady causes have the frequency zero
     ratios = [e / max(n, 1) / size / a for e, n, a in zip(explained, counts, by_chance, strict=True)]
-    likely = [float(fdtrc(n, left, q)) if n else 1.0 for n, q in zip(counts, ratios, strict=True)]
+    likely = [float(scipy.special.fdtrc(n, left, q)) if n else 1.0 for n, q in zip(counts, ratios, strict=True)]
     if explained[0] < _NOTICED * total:
         likely[0] = 1.0
     if explained[1] < _CLEARLY * max(others):

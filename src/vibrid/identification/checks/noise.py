@@ -12,9 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-import scipy.fft
-import scipy.linalg
-from scipy.special import gammaln
+import scipy
 
 MOST = 30
 """Longest memory of a filter, in samples."""
@@ -220,8 +218,6 @@ def _filtered(filter_: np.ndarray, values: np.ndarray) -> np.ndarray:
     """(nt, …) filtered along time."""
     if len(filter_) == 1:
         return filter_[0] * values
-    import scipy.signal  # takes long to load
-
     return np.asarray(scipy.signal.lfilter(filter_, [1.0], values, axis=0))
 
 
@@ -333,7 +329,8 @@ def _tails(innovations: np.ndarray) -> tuple[float, float]:
     n, squares = len(innovations), innovations**2
     best = (-0.5 * squares.sum() - 0.5 * n * np.log(2 * np.pi) + 4.0, np.inf, 1.0)
     for degrees, spread in _TAILS:
-        constant = gammaln((degrees + 1) / 2) - gammaln(degrees / 2) - 0.5 * np.log(degrees * np.pi) - np.log(spread)
+        ends = scipy.special.gammaln((degrees + 1) / 2) - scipy.special.gammaln(degrees / 2)
+        constant = ends - 0.5 * np.log(degrees * np.pi) - np.log(spread)
         likelihood = n * constant - 0.5 * (degrees + 1) * np.sum(np.log1p(squares / spread**2 / degrees))
         if likelihood > best[0]:
             best = (likelihood, degrees, spread)

@@ -15,7 +15,8 @@ import numpy as np
 
 from vibrid.core.errors import InputError
 from vibrid.core.findings import ODD, WRONG, Finding
-from vibrid.identification.problem import Data, Problem
+from vibrid.identification.problem import Problem
+from vibrid.identification.problem_data import Data
 from vibrid.records.channel import QUANTITIES
 from vibrid.records.condition import Limit, coarse_words, constant_parts, limits_of, moves, resolution_of, twin_of
 

@@ -121,7 +121,7 @@ def _joined(one: UnknownSet, two: UnknownSet) -> UnknownSet:
 
 def _method(fit: Identification) -> Method:
     """The method of a result with its plain settings; a trajectory fit where it is not known here."""
-    cls = next((cls for _, cls in METHODS.present() if cls.__name__ == fit.method), TrajectoryFit)
+    cls = METHODS.called(fit.method) or TrajectoryFit
     default = cls()
     plain = {k: v for k, v in fit.settings.items() if type(getattr(default, k, None)) in (bool, int, float, str)}
     return cls(**{k: v for k, v in plain.items() if type(v) is type(getattr(default, k))})

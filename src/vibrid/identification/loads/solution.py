@@ -26,7 +26,8 @@ from vibrid.identification.loads import recursion
 from vibrid.identification.loads.estimate import Weights
 from vibrid.identification.loads.recursion import LoadSystem
 from vibrid.identification.loads.smoother import Factors, deviations, factorise, filtered, smoothed
-from vibrid.identification.problem import Data, Problem, predict
+from vibrid.identification.problem import Problem, predict
+from vibrid.identification.problem_data import Data
 from vibrid.simulation.excitation import drive
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ import numpy as np
 from vibrid.core.arguments import as_entries
 from vibrid.core.errors import InputError, Refusal
 from vibrid.core.interrupts import finishing
+from vibrid.core.numbers import as_array
 from vibrid.core.progress import SILENT
 from vibrid.identification.adjoint import AdjointDescent, refuse_without_adjoint
 from vibrid.identification.conclude import (
@@ -158,7 +159,7 @@ class TrajectoryFit(Method):
             descent = self._finish(problem, best, weights, movable, iterations, progress, backwards)
             best = descent.free[descent.best]
             history += descent.history
-        _, _, normal = gauss_newton(problem, jnp.asarray(best)[None], jnp.asarray(noise))
+        _, _, normal = gauss_newton(problem, best[None], noise)
         if not np.isfinite(normal).all():
             raise Refusal(
                 "The prediction or its derivative is not finite at the best values that were found: the simulation "
@@ -236,14 +237,14 @@ def first_guesses(problem: Problem, count: int, spread: float, key: int) -> np.n
 
 def _with_noise(problem: Problem, free: np.ndarray, covariance: np.ndarray, noise: np.ndarray):
     """Set unknowns that are the noise of sensors to its estimate: ln σ has the deviation 1/√(2n) from n samples."""
-    theta = np.array(problem.unknowns.to_physical(jnp.asarray(free)))
+    theta = np.array(problem.unknowns.to_physical(as_array(free)))
     counts = problem.counts()
     asked = problem.unknowns.noise()
     for i, sensors in asked.items():
         chosen = list(sensors)
         theta[i] = np.sqrt(np.average(noise[chosen] ** 2, weights=counts[chosen]))
     free = problem.unknowns.to_free(theta) if asked else free
-    slope = np.asarray(problem.unknowns.slope(jnp.asarray(free)))
+    slope = np.asarray(problem.unknowns.slope(as_array(free)))
     for i, sensors in asked.items():
         covariance[i, :] = covariance[:, i] = 0.0
         covariance[i, i] = (theta[i] / slope[i]) ** 2 / (2.0 * counts[list(sensors)].sum())

@@ -21,7 +21,8 @@ from vibrid.core.files import write_arrays
 from vibrid.core.moved import renamed_attribute
 from vibrid.identification.experiment import Experiment, Initial, loads_in
 from vibrid.identification.method import Sample, Sequential, as_method, refuse_impossible
-from vibrid.identification.problem import Data, Problem, completed, step_of
+from vibrid.identification.problem import Problem, completed
+from vibrid.identification.problem_data import Data, step_of
 from vibrid.identification.unknowns import Unknown, compile_unknowns
 from vibrid.records.record import Record
 from vibrid.simulation.excitation import drive, inputs_of, loads_of

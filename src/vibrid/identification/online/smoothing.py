@@ -14,7 +14,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.linalg import solve_triangular
+import scipy
 
 AGILITIES = (0.15, 0.3, 0.6, 1.2, 2.4)
 """Corner of the smoother, radians a sample."""
@@ -74,7 +74,7 @@ def _centre_weights(lag: int, corner: float, ratio: float) -> np.ndarray:
     width = 2 * lag + 1
     move = np.array([[1.0, 1.0, 0.5], [0.0, 1.0, 1.0], [0.0, 0.0, 1.0]])
     wander = np.array([[1 / 20, 1 / 8, 1 / 6], [1 / 8, 1 / 3, 1 / 2], [1 / 6, 1 / 2, 1.0]])
-    whiten = solve_triangular(ratio * corner**2 * np.linalg.cholesky(wander), np.eye(3), lower=True)
+    whiten = scipy.linalg.solve_triangular(ratio * corner**2 * np.linalg.cholesky(wander), np.eye(3), lower=True)
     step = whiten @ np.concatenate([-move, np.eye(3)], axis=1)
     rows = np.zeros((2 * width + 3 * (width - 1), 3 * width))
     rows[np.arange(width), 3 * np.arange(width)] = 1.0
@@ -83,5 +83,5 @@ def _centre_weights(lag: int, corner: float, ratio: float) -> np.ndarray:
         rows[2 * width + 3 * i : 2 * width + 3 * i + 3, 3 * i : 3 * i + 6] = step
     turned, upper = np.linalg.qr(rows)
     over = np.repeat([1.0, 1.0 / ratio], width)
-    gain = solve_triangular(upper, turned[: 2 * width].T * over)[3 * lag : 3 * lag + 2]
+    gain = scipy.linalg.solve_triangular(upper, turned[: 2 * width].T * over)[3 * lag : 3 * lag + 2]
     return gain.reshape(2, 2, width)

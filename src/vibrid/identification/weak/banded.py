@@ -6,7 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_solve_banded, cholesky_banded
+import scipy
 
 from vibrid.core.errors import Divergence
 from vibrid.identification.weak.splines import REACH
@@ -72,7 +72,7 @@ def factorise(band: np.ndarray) -> np.ndarray:
         for raised in (0.0, 1e-14, 1e-12, 1e-10, 1e-8):
             with suppress(np.linalg.LinAlgError):
                 lifted = np.concatenate([band[:1] * (1.0 + raised), band[1:]])
-                return cholesky_banded(lifted, lower=True, overwrite_ab=True, check_finite=False)
+                return scipy.linalg.cholesky_banded(lifted, lower=True, overwrite_ab=True, check_finite=False)
     raise Divergence(
         "Readings and equations do not determine the splines of the motion: give WeakCollocation a longer spacing, or "
         "more samples in a period."
@@ -96,7 +96,7 @@ class Bordered:
         factor = factorise(band)
         p = len(self.corner)
         sides = np.concatenate([self.border, self.weights_side[:, None]], axis=1)
-        solved = cho_solve_banded((factor, True), sides, check_finite=False)
+        solved = scipy.linalg.cho_solve_banded((factor, True), sides, check_finite=False)
         return Eliminated(
             solved[:, :p],
             solved[:, p],

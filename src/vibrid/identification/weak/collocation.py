@@ -14,7 +14,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.linalg import cho_solve_banded
+import scipy
 
 from vibrid.core.arguments import Array
 from vibrid.identification.problem import Problem
@@ -261,7 +261,7 @@ class Solved(NamedTuple):
         for part, record in zip(self.parts, point.records, strict=True):
 
             def solve(sides, factor=part.factor):
-                return cho_solve_banded((factor, True), sides, check_finite=False)
+                return scipy.linalg.cho_solve_banded((factor, True), sides, check_finite=False)
 
             spent = spent + record.piece.readings.spent(noise, solve, record.piece.weights.shape[1])
         return spent

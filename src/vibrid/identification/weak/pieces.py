@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import jax.numpy as jnp
 import numpy as np
-from scipy.linalg import cho_solve_banded
+import scipy
 
 from vibrid.identification.problem import Problem
 from vibrid.identification.smoothing import noise_levels
@@ -138,8 +138,8 @@ def _smooth_one(problem: Problem, piece: Piece, noise, record: int) -> tuple[Pie
     bridge = np.sqrt(np.where(piece.unread, 1e-4, 1e-14) * size)
     band += squares(np.einsum("k,en,nm->enkm", third, bridge, np.eye(n)).reshape(splines.count, n, REACH * n))
     factor = (factorise(band), True)
-    solved = cho_solve_banded(factor, side)
-    spent = piece.readings.spent(noise, lambda sides: cho_solve_banded(factor, sides), n)
+    solved = scipy.linalg.cho_solve_banded(factor, side)
+    spent = piece.readings.spent(noise, lambda sides: scipy.linalg.cho_solve_banded(factor, sides), n)
     return replace(piece, weights=solved.reshape(splines.weights, n)), spent
 
 
@@ -152,4 +152,4 @@ def project(splines: Splines, time, values) -> np.ndarray:
     third = splines.local(0.5, 3) / np.linalg.norm(splines.local(0.5, 3))
     bend = squares(np.broadcast_to(1e-6 * np.sqrt(gram[0].mean()) * third, (splines.count, 1, REACH)))
     band = from_diagonals(gram[..., None, None]) + bend
-    return cho_solve_banded((factorise(band), True), side)
+    return scipy.linalg.cho_solve_banded((factorise(band), True), side)

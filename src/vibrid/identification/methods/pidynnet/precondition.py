@@ -17,8 +17,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from scipy.linalg import cholesky, solve_triangular
-from scipy.linalg.lapack import get_lapack_funcs
+import scipy
 
 from vibrid.core.device import cores
 from vibrid.core.errors import Divergence
@@ -27,7 +26,7 @@ from vibrid.identification.methods.pidynnet.task import BENT_RIDGE, RIDGE, STEPS
 from vibrid.identification.methods.pidynnet.windows import Windows
 from vibrid.identification.weak.equations import model_at, residual_at
 
-(_INVERT_TRIANGLE,) = get_lapack_funcs(("trtri",), dtype=np.float64)
+(_INVERT_TRIANGLE,) = scipy.linalg.lapack.get_lapack_funcs(("trtri",), dtype=np.float64)
 _CAUTION = 0.01  # network weights act together: a step in one must not spoil that of the skip path
 _BESIDE, _AHEAD = 3, 4  # threads beside the elimination, and windows they assemble ahead of it
 
@@ -234,10 +233,10 @@ def factorise(task: Task, skip, networks, free, fixed: bool = False) -> Factor:
                 side -= coupling[k] @ border[-1]
             lower = _cholesky(block)
             inverse.append(beside.submit(_inverse, lower))
-            border.append(solve_triangular(lower, side, lower=True, check_finite=False))
+            border.append(scipy.linalg.solve_triangular(lower, side, lower=True, check_finite=False))
             corner = corner - border[-1].T @ border[-1]
             if cross is not None:
-                coupling[k + 1] = solve_triangular(lower, cross.T, lower=True, check_finite=False).T
+                coupling[k + 1] = scipy.linalg.solve_triangular(lower, cross.T, lower=True, check_finite=False).T
         blocks = jnp.asarray(np.stack([each.result() for each in inverse]))
     corner = 0.5 * (corner + corner.T)
     scale = np.sqrt(np.maximum(np.diag(corner), 1e-12 * np.max(np.diag(corner)) + 1e-300))
@@ -257,7 +256,7 @@ def _cholesky(block: np.ndarray) -> np.ndarray:
     """Lower factor; where rounding makes the block indefinite its diagonal is raised until there is one."""
     for raised in (1e-14, 1e-12, 1e-10, 1e-8, 1e-6):
         try:
-            return cholesky(block + raised * np.diag(np.diag(block)), lower=True, check_finite=False)
+            return scipy.linalg.cholesky(block + raised * np.diag(np.diag(block)), lower=True, check_finite=False)
         except np.linalg.LinAlgError:
             continue
     raise Divergence("The networks' equations have become singular; give a smaller bandwidth or shorter windows.")

@@ -21,7 +21,8 @@ from vibrid.identification.experiment import Initial
 from vibrid.identification.methods.pidynnet.precondition import factorise
 from vibrid.identification.methods.pidynnet.task import Sizes, begin_at, make_task
 from vibrid.identification.methods.pidynnet.training import Seeds, with_weights
-from vibrid.identification.problem import Data, Problem
+from vibrid.identification.problem import Problem
+from vibrid.identification.problem_data import Data
 from vibrid.identification.weak.equations import AbsoluteMotion, flat_start, model_at
 from vibrid.identification.weak.ground import ground_of
 from vibrid.networks import train
