@@ -113,12 +113,12 @@ def test_crops_are_pieces_of_tests_at_their_speed():
     assert np.mean(np.asarray(first) == 0) == pytest.approx(0.3, abs=0.12) and first.max() <= data.samples - 100
     sample, plays, force, counts = made.cut(jnp.asarray([1]), jnp.asarray([40]), jnp.asarray([1.5]), 50)
     times = 40 + 1.5 * np.arange(50)
-    assert np.allclose(sample.x[0], np.interp(times, np.arange(data.samples), data.sample.x[1]), atol=1e-8)
-    assert np.allclose(sample.v[0], 1.5 * np.interp(times, np.arange(data.samples), data.sample.v[1]), atol=1e-6)
-    assert np.allclose(force[0], np.interp(times, np.arange(data.samples), data.force[1]), rtol=1e-5, atol=1e-2)
-    assert plays.shape == (1, 50, 3) and counts.min() > 0
+    assert np.allclose(sample.x[:, 0], np.interp(times, np.arange(data.samples), data.sample.x[1]), atol=1e-8)
+    assert np.allclose(sample.v[:, 0], 1.5 * np.interp(times, np.arange(data.samples), data.sample.v[1]), atol=1e-6)
+    assert np.allclose(force[:, 0], np.interp(times, np.arange(data.samples), data.force[1]), rtol=1e-5, atol=1e-2)
+    assert plays.shape == (50, 1, 3) and counts.min() > 0
     beyond = made.cut(jnp.asarray([1]), jnp.asarray([data.samples - 20]), jnp.asarray([1.0]), 50)[3]
-    assert np.array_equal(np.asarray(beyond[0]) > 0, np.arange(50) < 20)
+    assert np.array_equal(np.asarray(beyond[:, 0]) > 0, np.arange(50) < 20)
 
 
 def test_tests_count_alike_and_their_strong_parts_more():

@@ -51,11 +51,11 @@ class Crops(eqx.Module):
 
     model: DeviceModel
     rate: float = eqx.field(static=True, default=3e-3)
-    steps: int = eqx.field(static=True, default=10_000)
+    steps: int = eqx.field(static=True, default=6000)
     each: int = eqx.field(static=True, default=50)
     crop: int = eqx.field(static=True, default=2560)
     warm_up: int = eqx.field(static=True, default=512)
-    batch: int = eqx.field(static=True, default=16)
+    batch: int = eqx.field(static=True, default=8)
     shake: float = eqx.field(static=True, default=0.04)
     warp: float = eqx.field(static=True, default=0.12)
     gain: float = eqx.field(static=True, default=0.1)
@@ -104,22 +104,21 @@ class Crops(eqx.Module):
         speed, gain = jnp.exp(self.warp * normal(warping)), jnp.exp(self.gain * normal(gaining))
         chosen, first = tests.drawn(choosing, self.batch, self.crop)
         sample, plays, force, counts = tests.cut(chosen, first, speed, self.crop)
-        force = gain[:, None] * force
+        force = gain * force
         setting = jax.tree.map(lambda leaf: leaf[chosen], tests.histories.setting)
-        begin = jnp.where(first == 0, gain * setting.first_force, force[:, 0])
+        begin = jnp.where(first == 0, gain * setting.first_force, force[0])
         setting = setting._replace(capacity=setting.capacity * gain[:, None], first_force=begin)
-        counts = counts * ((first == 0)[:, None] | (jnp.arange(self.crop) >= self.warm_up))
+        counts = counts * ((first == 0) | (jnp.arange(self.crop)[:, None] >= self.warm_up))
         least = self.least * jnp.max(tests.histories.setting.capacity.mean(axis=1))
         weight = 1.0 / (gain * jnp.maximum(tests.histories.size[chosen], least)) ** 2
         stated = jnp.exp(self.doubt * jax.random.normal(doubting, setting.capacity.shape, setting.capacity.dtype))
         setting = setting._replace(capacity=setting.capacity * stated)
         predicted = self._forces(model, sample, plays, setting, shaking)
-        missed = jnp.sum(weight[:, None] * counts * (predicted.T - force) ** 2)
+        missed = jnp.sum(weight * counts * (predicted - force) ** 2)
         return missed / jnp.maximum(jnp.sum(counts), 1.0)
 
     def _forces(self, model: DeviceModel, sample, plays, setting, key):
         """(samples, batch)"""
-        sample, plays = jax.tree.map(lambda leaf: jnp.moveaxis(leaf, 1, 0), (sample, plays))
         seen = model.features.seen(plays, sample.x, sample.v)
         whole, each = jax.random.split(key)
         noise = jax.random.normal(whole, seen.shape[1:], seen.dtype)
@@ -160,19 +159,18 @@ class _Tests:
         return chosen, jnp.where(draw < _AT_FIRST, 0, first)
 
     def cut(self, chosen, first, speed, crop: int):
-        """Crops (batch, crop, …) at another speed: between samples straight lines, beyond the end nothing counts."""
+        """Crops (crop, batch, …) at another speed: between samples straight lines, beyond the end nothing counts."""
         h = self.histories
-        place = first[:, None] + speed[:, None] * jnp.arange(crop)
+        place = first + speed * jnp.arange(crop)[:, None]
         before = jnp.clip(jnp.floor(place).astype(jnp.int32), 0, h.samples - 2)
         part = jnp.clip(place - before, 0.0, 1.0)
 
         def at(leaf):
-            one, two = (jnp.take_along_axis(leaf[chosen], _wide(before + k, leaf.ndim), axis=1) for k in (0, 1))
-            return one + _wide(part, leaf.ndim).astype(leaf.dtype) * (two - one)
+            one, two = leaf[chosen, before], leaf[chosen, before + 1]
+            return one + _wide(part, one.ndim).astype(leaf.dtype) * (two - one)
 
-        moved = DeviceSample(at(h.sample.x), at(h.sample.v) * speed[:, None], at(h.sample.companion))
-        counts = jnp.take_along_axis(self.counts[chosen], before + 1, axis=1)
-        counts = counts * (place < self.lengths[chosen][:, None])
+        moved = DeviceSample(at(h.sample.x), at(h.sample.v) * speed, at(h.sample.companion))
+        counts = self.counts[chosen, before + 1] * (place < self.lengths[chosen])
         return moved, at(self.plays), at(h.force), counts
 
 

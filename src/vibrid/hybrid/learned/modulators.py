@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from vibrid.core.errors import InputError
-from vibrid.networks.dense import Layer, bent, drawn_layer
+from vibrid.networks.dense import Layer, bent, drawn_layer, product
 from vibrid.networks.resonators import Resonators
 from vibrid.networks.selective import SelectiveMemory
 
@@ -110,7 +110,7 @@ class Modulators(eqx.Module):
         x = jnp.concatenate(parts, axis=-1)
         for layer in self.layers:
             x = bent(layer, x)
-        return x @ self.weights + self.bias
+        return product(x, self.weights) + self.bias
 
     def step(self, memory, companion, own, masks=None) -> tuple[Any, jax.Array]:
         """Memory and outputs (…, outputs) after one sample."""

@@ -96,7 +96,7 @@ class Recipe:
     turned: float = 0.0
     doubt: float | None = None
     shrink: float | None = None
-    steps: int = 10_000
+    steps: int = 6000
     crop: float = 10.0
     warm_up: float = 2.0
     shake: float = 0.04
