@@ -14,8 +14,8 @@ of other tests of the set-up; how much better they are when the capacity of each
 of its own.
 
 `--trained` takes folders of networks instead (`A-*.npz`, `B-*.npz`), made by `train_models` from the tests of a fold
-with one recipe; the one is scored that the command would keep, by its error on the tests left out for validation. Of several
-folders the mean of the forces of their means of seeds is scored. `--laws` is a folder of laws from `--keep`.
+with one recipe; the one is scored that the command would keep, by its error on the tests left out for validation. Of
+several folders the mean of the forces of their means of seeds is scored. `--laws` is a folder of laws from `--keep`.
 """
 
 from __future__ import annotations

@@ -1,5 +1,7 @@
 """The passive network: force times motion is the change of stored energy plus losses, whatever its weights do."""
 
+from pathlib import Path
+
 import equinox as eqx
 import jax
 import jax.numpy as jnp
@@ -12,6 +14,7 @@ from test_learned import CAPACITY, RATE, test_of
 from vibrid.core.errors import InputError
 from vibrid.hybrid.learned import (
     DeviceSample,
+    DeviceTest,
     PassivePort,
     Recipe,
     Setting,
@@ -23,6 +26,7 @@ from vibrid.hybrid.learned import (
 )
 from vibrid.hybrid.learned.deploy import compiled_model, traced_model, write_model
 from vibrid.hybrid.learned.passive import _shares
+from vibrid.hybrid.learned.recipes import forces
 from vibrid.laws.base import Motion
 from vibrid.networks.export.compiled import compiler
 
@@ -151,13 +155,13 @@ def test_along_is_step_many_times(saved):
     test, model = test_of(5, 100), saved.model
     sample = DeviceSample(jnp.asarray(test.x), jnp.asarray(test.v), jnp.zeros((100, 0)))
     setting = Setting(jnp.array([CAPACITY, CAPACITY]), jnp.asarray(test.force[0]))
-    forces, end = model.along(model.start(), sample, setting)
+    along, end = model.along(model.start(), sample, setting)
     state, each = model.start(), []
     step = eqx.filter_jit(model.step)
     for k in range(100):
         state, force = step(state, jax.tree.map(lambda leaf, k=k: leaf[k], sample), setting)
         each.append(float(force))
-    np.testing.assert_allclose(forces, each, rtol=1e-4, atol=1e-3)
+    np.testing.assert_allclose(along, each, rtol=1e-4, atol=1e-3)
     np.testing.assert_allclose(end.answer.real, state.answer.real, rtol=1e-4, atol=1e-7)
 
 
@@ -169,6 +173,38 @@ def test_the_trained_network_gives_no_energy_whatever_the_motion(saved):
     force, _ = model.along(model.start(), sample, Setting(jnp.array([CAPACITY, CAPACITY]), jnp.zeros(())))
     running = np.cumsum(np.asarray(force)[1:] * np.diff(x))
     assert running.min() >= -1e-9 * np.abs(running).max() and running[-1] > 0
+
+
+def test_a_file_from_before_first_states_gives_the_forces_it_gave():
+    """Written and computed by the version before; the forces are at samples 1, 50, 200 and 511."""
+    saved, t = load_model(Path(__file__).parent / "files" / "passive-before-first-states.npz"), np.arange(512) / 256.0
+    x = 0.01 * np.sin(7 * t)
+    v = np.gradient(x, 1 / 256.0)
+    test = DeviceTest("", x, v, 1e4 * np.tanh(v / 0.01), np.zeros((512, 0)), (1.1e4, 0.9e4))
+    assert not saved.model.is_told_first and not saved.model.answer.learns_first
+    before = {True: [7181.366, 6959.925, 6960.866, 7037.559], False: [3643.719, 6901.794, 6960.860, 7037.559]}
+    for told, then in before.items():
+        np.testing.assert_allclose(forces(saved.model, [test], told)[0][[1, 50, 200, 511]], then, rtol=1e-4)
+
+
+@pytest.mark.skipif(compiler() is None, reason="no C compiler")
+def test_its_fmu_begins_with_the_first_force(saved, tmp_path):
+    fmpy = pytest.importorskip("fmpy")
+    (file, *_) = write_model(saved, tmp_path / "device.fmu").files
+    test = test_of(5, 60)
+    t, given = np.arange(60) / RATE, {"displacement": test.x, "velocity": test.v, "first_force": np.full(60, 4e3)}
+    given |= {"capacity_positive": np.full(60, CAPACITY), "capacity_negative": np.full(60, CAPACITY)}
+    found = fmpy.simulate_fmu(
+        str(file), stop_time=t[-1], step_size=1 / RATE, output_interval=1 / RATE, output=["force", "flags"],
+        input=np.rec.fromarrays([t, *given.values()], names=["time", *given]),
+    )  # fmt: skip
+    sample, capacity = DeviceSample(jnp.asarray(test.x), jnp.asarray(test.v), jnp.zeros((60, 0))), jnp.full(2, CAPACITY)
+    told, untold = (
+        saved.model.along(saved.model.start(), sample, Setting(capacity, jnp.asarray(first)))[0] for first in (4e3, 0.0)
+    )
+    n = len(found) - 1
+    np.testing.assert_allclose(found["force"][1:], told[:n], rtol=1e-3, atol=1e-4 * CAPACITY)
+    assert abs(float(told[0] - untold[0])) > 0.1 * 4e3
 
 
 def test_it_survives_its_file(saved, tmp_path):
