@@ -78,7 +78,7 @@ def models(u: np.ndarray) -> dict:
     from vibrid.hybrid.learned.histories import DeviceTest
     from vibrid.hybrid.learned.recipes import Recipe
 
-    test = DeviceTest("", u[:, 0], u[:, 1], u[:, 4], u[:, 4:], (1.8e4, 1.8e4))
+    test = DeviceTest("", u[:, 0], u[:, 1], u[:, 4], u[:, 4:8], (1.8e4, 1.8e4))
     recipes = {
         "resonant network": Recipe(network="resonant"),
         "passive network": Recipe(),
@@ -91,7 +91,7 @@ def expected(model, u) -> np.ndarray:
     from vibrid.hybrid.learned.model import DeviceSample, Setting
 
     def one(state, now):
-        state, force = model.step(state, DeviceSample(now[0], now[1], now[4:]), Setting(now[2:4], jax.numpy.zeros(())))
+        state, force = model.step(state, DeviceSample(now[0], now[1], now[4:8]), Setting(now[2:4], now[8]))
         return state, force
 
     return np.asarray(jax.jit(lambda u: jax.lax.scan(one, model.start(), u)[1])(u), float)

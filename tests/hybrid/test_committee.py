@@ -15,6 +15,7 @@ from vibrid.core.errors import InputError
 from vibrid.hybrid.learned import (
     DeviceSample,
     MeanPort,
+    Recipe,
     SavedModel,
     Setting,
     conduct,
@@ -94,6 +95,8 @@ def test_only_passive_models_of_one_recipe_have_a_mean(models):
     other = dataclasses.replace(models[1], capacity=2.0 * models[1].capacity)
     with pytest.raises(InputError, match="the same features"):
         mean_model([models[0], other])
-    free = RECIPE.replace(network="resonant", steps=3000, crop=10.0, warm_up=2.0, encoded=None, oscillators=None)
+    free = RECIPE.replace(
+        network="resonant", steps=Recipe().steps, crop=10.0, warm_up=2.0, encoded=None, oscillators=None
+    )
     with pytest.raises(InputError, match="passive"):
         mean_model([free.maker([test_of(0)])(jax.random.key(0))] * 2)

@@ -64,7 +64,7 @@ def test_play_operators_begin_where_the_device_is():
 
 def test_the_first_force_says_where_a_device_stands_in_its_play():
     tests = friction_tests()
-    features = SMALL.maker(tests)(jax.random.key(0)).features
+    features = dataclasses.replace(SMALL.maker(tests)(jax.random.key(0)).features, reach=0.0)
     first = 0.4 * features.stiffness * features.widths[-1]
     still = jnp.full(5, 0.03), jnp.zeros(5)
     seen, _ = features.along(features.start(), *still, first)
@@ -72,6 +72,18 @@ def test_the_first_force_says_where_a_device_stands_in_its_play():
     assert np.allclose(seen[:, -len(place) :], place, atol=1e-4) and 0.3 < place[-1] < place[0] == 1.0
     _, now = features.step(features.start(), jnp.asarray(0.03), jnp.asarray(0.0), first)
     assert np.allclose(now, seen[0], atol=1e-6)
+
+
+def test_a_first_force_says_no_more_than_the_slack_of_the_device():
+    """Its force is a spring's while it is small only: beyond it says which way the device stands, not how far."""
+    features = SMALL.maker(friction_tests())(jax.random.key(0)).features
+    wide = dataclasses.replace(features, widths=(10.0 * features.reach,))
+    assert features.reach == pytest.approx(0.05 * 1e4 / features.stiffness)
+    for force, placed in ((0.01 * 1e4, 0.02), (0.05 * 1e4, 0.1), (1e4, 0.1), (-1e4, -0.1)):
+        seen = wide.step(wide.start(), jnp.asarray(0.03), jnp.asarray(0.0), force)[1]
+        assert float(seen[-1]) == pytest.approx(placed, abs=1e-4)
+    free = dataclasses.replace(wide, reach=0.0)
+    assert float(free.step(free.start(), jnp.asarray(0.03), jnp.asarray(0.0), 1e4)[1][-1]) > 0.15
 
 
 def test_the_stiffness_of_a_play_is_read_off_the_tests():
@@ -88,7 +100,7 @@ def test_the_capacity_is_an_input_over_that_of_the_training_tests():
     assert model.capacity == pytest.approx(1e4)
     sample = DeviceSample(jnp.zeros(()), jnp.zeros(()), jnp.zeros(0))
     _, own = model.inputs(jnp.zeros(model.features.count), sample, Setting(jnp.asarray([2e4, 2e4]), jnp.asarray(9.0)))
-    assert np.allclose(own[-2:], [0.0, np.log(2.0)], atol=1e-6)
+    assert np.allclose(own[-3:], [0.0, np.log(2.0), 9.0 / 2e4], atol=1e-6)
 
 
 def test_crops_are_pieces_of_tests_at_their_speed():
@@ -101,12 +113,38 @@ def test_crops_are_pieces_of_tests_at_their_speed():
     assert np.mean(np.asarray(first) == 0) == pytest.approx(0.3, abs=0.12) and first.max() <= data.samples - 100
     sample, plays, force, counts = made.cut(jnp.asarray([1]), jnp.asarray([40]), jnp.asarray([1.5]), 50)
     times = 40 + 1.5 * np.arange(50)
-    assert np.allclose(sample.x[0], np.interp(times, np.arange(data.samples), data.sample.x[1]), atol=1e-8)
-    assert np.allclose(sample.v[0], 1.5 * np.interp(times, np.arange(data.samples), data.sample.v[1]), atol=1e-6)
-    assert np.allclose(force[0], np.interp(times, np.arange(data.samples), data.force[1]), rtol=1e-5, atol=1e-2)
-    assert plays.shape == (1, 50, 3) and counts.min() > 0
+    assert np.allclose(sample.x[:, 0], np.interp(times, np.arange(data.samples), data.sample.x[1]), atol=1e-8)
+    assert np.allclose(sample.v[:, 0], 1.5 * np.interp(times, np.arange(data.samples), data.sample.v[1]), atol=1e-6)
+    assert np.allclose(force[:, 0], np.interp(times, np.arange(data.samples), data.force[1]), rtol=1e-5, atol=1e-2)
+    assert plays.shape == (50, 1, 3) and counts.min() > 0
     beyond = made.cut(jnp.asarray([1]), jnp.asarray([data.samples - 20]), jnp.asarray([1.0]), 50)[3]
-    assert np.array_equal(np.asarray(beyond[0]) > 0, np.arange(50) < 20)
+    assert np.array_equal(np.asarray(beyond[:, 0]) > 0, np.arange(50) < 20)
+
+
+def test_tests_count_alike_and_their_strong_parts_more():
+    tests = friction_tests()
+    model = SMALL.maker(tests)(jax.random.key(0))
+    late = np.linspace(0.0, 1.0, len(tests[2].x)) ** 4
+    tests[2] = tests[2]._replace(x=late * tests[2].x, v=late * tests[2].v)
+    data = jax.tree.map(jnp.asarray, stack(tests))
+    plain, strong = (np.asarray(_Tests(model, data, jnp.ones(3), s).counts) for s in (0.0, 1.0))
+    assert np.allclose(plain, 1.0) and np.allclose(strong.sum(axis=1), 512.0, rtol=1e-5)
+    assert np.allclose(strong.max(axis=1), 2.0 * strong.min(axis=1), rtol=1e-5)
+    assert strong[2].max() > 1.5 > strong[0].max()  # the shorter the strong part, the more its samples count
+
+
+def test_a_twin_is_trained_without_the_tests_by_which_it_is_scored():
+    tests = friction_tests()
+    short = SMALL.replace(steps=4)
+    (both,) = train_models(short, tests[:2], tests[2:], with_all=True)
+    assert both.scored is both.twin and both.twin is not both.model
+    assert both.facts["tests"] == [t.name for t in tests] and both.facts["validation"] == ["test 2"]
+    changed = [tests[2]._replace(force=-tests[2].force)]
+    (other,) = train_models(short, tests[:2], changed, with_all=True)
+    same = [jax.tree.leaves(each.twin.trained) for each in (both, other)]
+    assert all(np.array_equal(*pair) for pair in zip(*same, strict=True))
+    kept = [jax.tree.leaves(each.model.trained) for each in (both, other)]
+    assert not all(np.array_equal(*pair) for pair in zip(*kept, strict=True))
 
 
 def test_a_training_on_crops_learns():

@@ -22,8 +22,9 @@ def train(
 
     An interrupted training (Ctrl-C, a kill) is resumed by the same command. With a [closed_loop] table models are
     chosen by their errors in the closed loop, else by those on the validation tests; where there are none, every fifth
-    group of tests is left out for that. The mean of several passive networks and laws with friction stand beside them:
-    where one of those is the best, it is what is kept, and this is said.
+    group of tests is left out for that, and what is kept is trained beside it with all. The mean of several passive
+    networks and laws with friction stand beside them: where one of those is the best, it is what is kept, and this is
+    said.
 
     Example: vibrid hybrid train examples/device-training.toml --out damper.npz
     """
@@ -58,13 +59,15 @@ def train(
         try:
             models = train_models(
                 loaded.recipe, loaded.training, loaded.validation, law=law, companion_names=loaded.companion_names,
-                progress=progress, checkpoint=checkpoint,
+                progress=progress, checkpoint=checkpoint, with_all=bool(loaded.left_out),
             )  # fmt: skip
         except KeyboardInterrupt:
             if checkpoint.path.exists():
                 typer.echo(f"Interrupted; the same command resumes from {checkpoint.path}.", err=True)
             raise
-        laws = laws_beside(loaded.training, loaded.validation, rate, loaded.laws, progress=progress)
+        laws = laws_beside(
+            loaded.training, loaded.validation, rate, loaded.laws, with_all=bool(loaded.left_out), progress=progress
+        )
         mean = mean_beside(models, loaded.validation or loaded.training)
         models = best_first([*models, *mean, *laws])
         rows = [{"model": _name(saved), **saved.facts["scores"]} for saved in models]
@@ -86,7 +89,8 @@ def _show(loaded, rows: list[dict]) -> None:
                 "energy": "energy", "peak": "peak", "roof": "loop: watched, %", "force": "loop: force, %",
                 "residual": "loop: residual, mm", "drift": "loop: drift, mm"}  # fmt: skip
     shown = [name for name in headings if name in rows[0]]
-    left_out = f"; left out for that: {', '.join(loaded.left_out)}" if loaded.left_out else ""
+    twins = "left out for that, the kept one is trained with all"
+    left_out = f"; {twins}: {', '.join(loaded.left_out)}" if loaded.left_out else ""
     factor = {"nrmse": 100, "strong": 100, "mae": 1e-3, "roof": 100, "force": 100, "residual": 1e3, "drift": 1e3}
     table = [[row["model"], *(f"{factor.get(name, 1) * row[name]:.4g}" for name in shown)] for row in rows]
     scored_on = "validation tests" if loaded.validation else "the training tests"

@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid.networks.dense import product
 from vibrid.networks.recurrence import recurrence
 
 
@@ -61,12 +62,12 @@ class Resonators(eqx.Module):
     def step(self, state, x):
         """The state after one sample, which is also the output."""
         real, imaginary, gain = self._turn()
-        return _turned(real, imaginary, state, (x @ self.weights) * jnp.concatenate([gain, gain]))
+        return _turned(real, imaginary, state, product(x, self.weights) * jnp.concatenate([gain, gain]))
 
     def along(self, state, x):
         """Outputs (samples, …, 2 count), and the state after them."""
         real, imaginary, gain = self._turn()
-        pushed = _joined((x @ self.weights) * jnp.concatenate([gain, gain]))
+        pushed = _joined(product(x, self.weights) * jnp.concatenate([gain, gain]))
         states = recurrence(jnp.broadcast_to(real + 1j * imaginary, pushed.shape), pushed, _joined(state))
         outputs = jnp.concatenate([states.real, states.imag], axis=-1)
         return outputs, outputs[-1]

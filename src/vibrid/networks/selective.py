@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from vibrid.networks.dense import product
 from vibrid.networks.recurrence import recurrence
 
 SLOWEST = 0.05
@@ -60,7 +61,7 @@ class SelectiveMemory(eqx.Module):
 
     def _parts(self, x, path):
         """Share that is kept, and what is added."""
-        new, time, way = jnp.split(x @ self.weights + self.bias, 3, axis=-1)
+        new, time, way = jnp.split(product(x, self.weights) + self.bias, 3, axis=-1)
         forgotten = (SLOWEST + softplus(time)) / self.rate + softplus(way) * path[..., None]
         kept = jnp.exp(-forgotten)
         return kept, (1.0 - kept) * jnp.tanh(new)

@@ -14,8 +14,9 @@ from vibrid.hybrid.learned.histories import DeviceTest, Histories, stack
 from vibrid.hybrid.learned.in_loop import NetworkDevice
 from vibrid.hybrid.learned.input_limits import InputLimits
 from vibrid.hybrid.learned.model import DeviceModel, DeviceSample, Setting
+from vibrid.hybrid.learned.modulators import Modulators
 from vibrid.hybrid.learned.network import Constant, DeviceNetwork
-from vibrid.hybrid.learned.passive import Modulators, PassivePort
+from vibrid.hybrid.learned.passive import PassivePort
 from vibrid.hybrid.learned.recipes import Recipe, score_tests, train_models
 from vibrid.hybrid.learned.resonant import ResonantNetwork
 from vibrid.hybrid.learned.training import Epoch, fit_models, predict

@@ -28,7 +28,7 @@ _REACH = 3.0  # a parameter lies between e^−3 and e³ times its first guess
 
 def laws_beside(
     training: Sequence[DeviceTest], validation: Sequence[DeviceTest], rate: float, names: Sequence[str] = LAWS_BESIDE,
-    *, progress: Progress = SILENT,
+    *, with_all: bool = False, progress: Progress = SILENT,
 ) -> list[SavedModel]:  # fmt: skip
     """Laws with friction, fitted to the training tests by a global search, as device models.
 
@@ -37,23 +37,32 @@ def laws_beside(
         validation: tests by which they are scored; without any, by those for training.
         rate: Hz.
         names: of the laws, among `LAWS_BESIDE`.
+        with_all: whether the laws that are returned are fitted to the validation tests too; those that are scored are
+            not.
     """
     if not names:
         return []
-    size, fastest = (max(float(np.abs(getattr(t, what)).max()) for t in training) for what in ("x", "v"))
-    force = float(np.mean([t.capacity for t in training]))
+    every = [*training, *validation] if with_all else training
     made = []
     for name in names:
         progress.stage(f"fitting the {name} law")
-        law, free = _first_guess(name, force, size, fastest)
-        weights = [test.weight for test in training]
-        fit = characterise(law, free, list(training), rate, weights=weights, reach=_REACH, progress=progress)
-        answer = LawLayer(fit.law, (free[0],))
-        model = DeviceModel(MotionFeatures(size, fastest), Constant(jnp.zeros(1)), answer, (), rate)
+        model, facts = _fitted(name, training, rate, progress)
         scores = dataclasses.asdict(ForceScores.mean(score_tests(model, validation or training, told=False)))
-        facts = {"law": name, "values": fit.values, "tests": [t.name for t in training], "scores": scores}
-        made.append(SavedModel(model, steepest(training), {**facts, "training_error": fit.error}))
+        twin = None
+        if len(every) > len(training):
+            twin, (model, facts) = model, _fitted(name, every, rate, progress)
+        made.append(SavedModel(model, steepest(every), {**facts, "scores": scores}, twin))
     return made
+
+
+def _fitted(name: str, tests: Sequence[DeviceTest], rate: float, progress: Progress) -> tuple[DeviceModel, dict]:
+    """A law fitted to tests, as a device model, and facts about it."""
+    size, fastest = (max(float(np.abs(getattr(t, what)).max()) for t in tests) for what in ("x", "v"))
+    law, free = _first_guess(name, float(np.mean([t.capacity for t in tests])), size, fastest)
+    weights = [test.weight for test in tests]
+    fit = characterise(law, free, list(tests), rate, weights=weights, reach=_REACH, progress=progress)
+    model = DeviceModel(MotionFeatures(size, fastest), Constant(jnp.zeros(1)), LawLayer(fit.law, (free[0],)), (), rate)
+    return model, {"law": name, "values": fit.values, "tests": [t.name for t in tests], "training_error": fit.error}
 
 
 def mean_beside(models: Sequence[SavedModel], tests: Sequence[DeviceTest]) -> list[SavedModel]:
@@ -62,11 +71,12 @@ def mean_beside(models: Sequence[SavedModel], tests: Sequence[DeviceTest]) -> li
     if len(models) < 2 or any(type(saved.model.answer) is not PassivePort for saved in models):
         return []
     model = mean_model([saved.model for saved in models])
+    twin = mean_model([saved.scored for saved in models]) if models[0].twin is not None else None
     seeds = sorted(saved.facts["seed"] for saved in models)
-    scores = dataclasses.asdict(ForceScores.mean(score_tests(model, tests, told=False)))
+    scores = dataclasses.asdict(ForceScores.mean(score_tests(model if twin is None else twin, tests, told=False)))
     facts = {**models[0].facts, "seed": seeds, "scores": scores}
     facts["training_error"] = float(np.mean([saved.facts["training_error"] for saved in models]))
-    return [SavedModel(model, models[0].stiffness, facts)]
+    return [SavedModel(model, models[0].stiffness, facts, twin)]
 
 
 def best_first(models: Iterable[SavedModel]) -> list[SavedModel]:

@@ -17,7 +17,8 @@ import jax.numpy as jnp
 
 from vibrid.core.errors import InputError
 from vibrid.hybrid.learned.model import DeviceModel
-from vibrid.hybrid.learned.passive import Modulators, PassivePort, PortState
+from vibrid.hybrid.learned.modulators import Modulators
+from vibrid.hybrid.learned.passive import PassivePort, PortState
 from vibrid.hybrid.learned.samples import Setting
 from vibrid.laws.base import Motion
 
@@ -61,7 +62,7 @@ class MeanPort(PassivePort):
 
     @property
     def outputs(self) -> int:
-        return self.members * (5 * self.states + 1)
+        return self.members * super().outputs
 
     def start(self, batch: tuple[int, ...] = ()) -> PortState:
         return super().start((*batch, self.members))

@@ -17,7 +17,8 @@ import jax.numpy as jnp
 from vibrid.core.errors import InputError
 from vibrid.hybrid.learned.histories import Histories
 from vibrid.hybrid.learned.model import DeviceModel
-from vibrid.hybrid.learned.passive import Modulators, PassivePort
+from vibrid.hybrid.learned.modulators import Modulators
+from vibrid.hybrid.learned.passive import PassivePort
 from vibrid.hybrid.learned.samples import DeviceSample
 from vibrid.hybrid.learned.training import Fitting
 from vibrid.laws.base import Motion
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     import optax
 
 _AT_FIRST, _STRONG = 0.25, 0.45  # shares of crops
-_SMALL = 0.7  # range of the force, in capacities, below which errors of a test count no more
 _RISE, _LAST = 0.01, 0.01  # share of the steps in which the learning rate rises; its end, over its largest
 
 
@@ -42,14 +42,16 @@ class Crops(eqx.Module):
         batch: number of crops in a step.
         shake: noise on the features, in their sizes.
         warp, gain: deviations of the logarithms of speed and strength.
-        strong: how much more the strong part of a test counts.
+        doubt: deviation of the logarithms of the capacities that the network is given: they are those of other tests.
+        least: range of the force, in the largest of the capacities, below which errors of a test count no more.
+        strong: how much more the strong part of a test counts than the rest of it; tests count alike.
         shrink: decay of the weights, relative to the learning rate.
         clip: largest norm of a gradient.
     """
 
     model: DeviceModel
     rate: float = eqx.field(static=True, default=3e-3)
-    steps: int = eqx.field(static=True, default=3000)
+    steps: int = eqx.field(static=True, default=6000)
     each: int = eqx.field(static=True, default=50)
     crop: int = eqx.field(static=True, default=2560)
     warm_up: int = eqx.field(static=True, default=512)
@@ -57,6 +59,8 @@ class Crops(eqx.Module):
     shake: float = eqx.field(static=True, default=0.04)
     warp: float = eqx.field(static=True, default=0.12)
     gain: float = eqx.field(static=True, default=0.1)
+    doubt: float = eqx.field(static=True, default=0.02)
+    least: float = eqx.field(static=True, default=0.6)
     strong: float = eqx.field(static=True, default=1.0)
     shrink: float = eqx.field(static=True, default=0.02)
     clip: float = eqx.field(static=True, default=0.5)
@@ -95,24 +99,26 @@ class Crops(eqx.Module):
     def _loss(self, trained: DeviceModel, tests: _Tests, key):
         """Mean square error of a batch of crops, over the range of the measured force of each test."""
         model = eqx.combine(trained, self.model)
-        choosing, warping, gaining, shaking = jax.random.split(key, 4)
+        choosing, warping, gaining, shaking, doubting = jax.random.split(key, 5)
         normal = lambda key: jnp.clip(jax.random.normal(key, (self.batch,)), -2.0, 2.0)  # noqa: E731
         speed, gain = jnp.exp(self.warp * normal(warping)), jnp.exp(self.gain * normal(gaining))
         chosen, first = tests.drawn(choosing, self.batch, self.crop)
         sample, plays, force, counts = tests.cut(chosen, first, speed, self.crop)
-        force = gain[:, None] * force
+        force = gain * force
         setting = jax.tree.map(lambda leaf: leaf[chosen], tests.histories.setting)
-        begin = jnp.where(first == 0, gain * setting.first_force, force[:, 0])
+        begin = jnp.where(first == 0, gain * setting.first_force, force[0])
         setting = setting._replace(capacity=setting.capacity * gain[:, None], first_force=begin)
-        counts = counts * ((first == 0)[:, None] | (jnp.arange(self.crop) >= self.warm_up))
-        weight = 1.0 / jnp.maximum(gain * tests.histories.size[chosen], _SMALL * setting.capacity.mean(axis=1)) ** 2
+        counts = counts * ((first == 0) | (jnp.arange(self.crop)[:, None] >= self.warm_up))
+        least = self.least * jnp.max(tests.histories.setting.capacity.mean(axis=1))
+        weight = 1.0 / (gain * jnp.maximum(tests.histories.size[chosen], least)) ** 2
+        stated = jnp.exp(self.doubt * jax.random.normal(doubting, setting.capacity.shape, setting.capacity.dtype))
+        setting = setting._replace(capacity=setting.capacity * stated)
         predicted = self._forces(model, sample, plays, setting, shaking)
-        missed = jnp.sum(weight[:, None] * counts * (predicted.T - force) ** 2)
+        missed = jnp.sum(weight * counts * (predicted - force) ** 2)
         return missed / jnp.maximum(jnp.sum(counts), 1.0)
 
     def _forces(self, model: DeviceModel, sample, plays, setting, key):
         """(samples, batch)"""
-        sample, plays = jax.tree.map(lambda leaf: jnp.moveaxis(leaf, 1, 0), (sample, plays))
         seen = model.features.seen(plays, sample.x, sample.v)
         whole, each = jax.random.split(key)
         noise = jax.random.normal(whole, seen.shape[1:], seen.dtype)
@@ -135,7 +141,8 @@ class _Tests:
         self.lengths = jnp.sum(histories.counts > 0, axis=1)
         power = jnp.cumsum(histories.sample.v**2, axis=1)
         self.arrived = power / jnp.maximum(power[:, -1:], 1e-30)
-        self.counts = histories.counts * (1.0 + strong * ((self.arrived > STRONG[0]) & (self.arrived < STRONG[1])))
+        counts = histories.counts * (1.0 + strong * ((self.arrived > STRONG[0]) & (self.arrived < STRONG[1])))
+        self.counts = counts * (self.lengths / jnp.sum(counts, axis=1))[:, None]
 
     def drawn(self, key, batch: int, crop: int):
         """Tests and first samples (batch,) of crops."""
@@ -152,19 +159,18 @@ class _Tests:
         return chosen, jnp.where(draw < _AT_FIRST, 0, first)
 
     def cut(self, chosen, first, speed, crop: int):
-        """Crops (batch, crop, …) at another speed: between samples straight lines, beyond the end nothing counts."""
+        """Crops (crop, batch, …) at another speed: between samples straight lines, beyond the end nothing counts."""
         h = self.histories
-        place = first[:, None] + speed[:, None] * jnp.arange(crop)
+        place = first + speed * jnp.arange(crop)[:, None]
         before = jnp.clip(jnp.floor(place).astype(jnp.int32), 0, h.samples - 2)
         part = jnp.clip(place - before, 0.0, 1.0)
 
         def at(leaf):
-            one, two = (jnp.take_along_axis(leaf[chosen], _wide(before + k, leaf.ndim), axis=1) for k in (0, 1))
-            return one + _wide(part, leaf.ndim).astype(leaf.dtype) * (two - one)
+            one, two = leaf[chosen, before], leaf[chosen, before + 1]
+            return one + _wide(part, one.ndim).astype(leaf.dtype) * (two - one)
 
-        moved = DeviceSample(at(h.sample.x), at(h.sample.v) * speed[:, None], at(h.sample.companion))
-        counts = jnp.take_along_axis(self.counts[chosen], before + 1, axis=1)
-        counts = counts * (place < self.lengths[chosen][:, None])
+        moved = DeviceSample(at(h.sample.x), at(h.sample.v) * speed, at(h.sample.companion))
+        counts = self.counts[chosen, before + 1] * (place < self.lengths[chosen])
         return moved, at(self.plays), at(h.force), counts
 
 

@@ -93,9 +93,11 @@ class BoundedFeatures(MotionFeatures):
     force says, (x − p_r) = first force / stiffness, in the middle where it has none.
 
     stiffness: N/m, of the device while its force is small; 0 where every test begins in the middle.
+    reach: m, how far from the middle a first force can say that a device stands, for it is no spring; 0 for any.
     """
 
     stiffness: float = eqx.field(static=True, default=0.0)
+    reach: float = eqx.field(static=True, default=0.0)
 
     @property
     def count(self) -> int:
@@ -108,7 +110,8 @@ class BoundedFeatures(MotionFeatures):
         r, x = jnp.asarray(self.widths, state.dtype), jnp.asarray(x, state.dtype)[..., None]
         if self.stiffness:
             placed = jnp.asarray(first_force, state.dtype)[..., None] / self.stiffness
-            x = x - jnp.clip(placed, -r, r)
+            most = jnp.minimum(r, self.reach) if self.reach else r
+            x = x - jnp.clip(placed, -most, most)
         return jnp.where(state[..., -1:] > 0, state[..., :-1], x)
 
     def _after(self, plays) -> jax.Array:

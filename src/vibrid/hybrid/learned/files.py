@@ -19,8 +19,9 @@ from vibrid.hybrid.learned.features import BoundedFeatures, MotionFeatures
 from vibrid.hybrid.learned.in_loop import NetworkDevice
 from vibrid.hybrid.learned.input_limits import InputLimits
 from vibrid.hybrid.learned.model import DeviceModel
+from vibrid.hybrid.learned.modulators import Modulators
 from vibrid.hybrid.learned.network import Constant, DeviceNetwork
-from vibrid.hybrid.learned.passive import Modulators, PassivePort
+from vibrid.hybrid.learned.passive import PassivePort
 from vibrid.hybrid.learned.resonant import ResonantNetwork
 from vibrid.laws.base import LAWS, Law
 from vibrid.networks.checkpoint import Checkpoint, tree_arrays, tree_from
@@ -48,11 +49,18 @@ class SavedModel:
         model: the model.
         stiffness: N/m, steepest slope of the training tests, for integrators.
         facts: how it was trained and scored, in plain numbers and words.
+        twin: the same training without the tests by which the model is scored, where they are in its own; not in files.
     """
 
     model: DeviceModel
     stiffness: float = 0.0
     facts: dict[str, Any] = field(default_factory=dict)
+    twin: DeviceModel | None = None
+
+    @property
+    def scored(self) -> DeviceModel:
+        """What its scores are of."""
+        return self.model if self.twin is None else self.twin
 
     def device(self, rate: float, *capacity, first_force: Any = 0.0) -> NetworkDevice:
         """As a device in a test with `rate` commands per second; `capacity`: N, one number or one per direction;
@@ -81,6 +89,7 @@ def save_model(path, saved: SavedModel) -> Path:
         "heard_middles": list(model.companion_middles),
         "is_told": model.is_told,
         "capacity": model.capacity,
+        "is_told_first": model.is_told_first,
         "limits": dataclasses.asdict(model.limits),
         "rate": model.rate,
         "stiffness": float(saved.stiffness),
@@ -123,8 +132,8 @@ def load_model(path) -> SavedModel:
         model = DeviceModel(
             seen, filled, _answer_of(about["answer"]), about["heard_sizes"], about["rate"],
             about["heard_names"], about["heard_middles"], about["is_told"],
-            capacity=about.get("capacity", 0.0),
-            **({"limits": InputLimits(**about["limits"])} if "limits" in about else {}),  # older files have neither
+            capacity=about.get("capacity", 0.0), is_told_first=about.get("is_told_first", False),
+            **({"limits": InputLimits(**about["limits"])} if "limits" in about else {}),  # older files have none
         )  # fmt: skip
         return SavedModel(model, about["stiffness"], about["facts"])
     except Exception as problem:  # the description can be wrong in any way

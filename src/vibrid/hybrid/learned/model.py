@@ -12,8 +12,9 @@ from vibrid.core.errors import InputError
 from vibrid.hybrid.learned.answers import Answer
 from vibrid.hybrid.learned.features import MotionFeatures
 from vibrid.hybrid.learned.input_limits import InputLimits
+from vibrid.hybrid.learned.modulators import Modulators
 from vibrid.hybrid.learned.network import Constant, DeviceNetwork
-from vibrid.hybrid.learned.passive import Modulators
+from vibrid.hybrid.learned.passive import first_share
 from vibrid.hybrid.learned.resonant import ResonantNetwork
 from vibrid.hybrid.learned.samples import DeviceSample, Setting
 from vibrid.laws.base import Motion
@@ -39,6 +40,7 @@ class DeviceModel(eqx.Module):
         is_told: whether the ratio of the capacities is among the inputs, and the capacity or the first force.
         capacity: N, of an ordinary training test: the capacity over it is an input; 0 where the first force is.
         limits: of the inputs in a loop or an export; by default from the sizes of the training tests.
+        is_told_first: whether the first force is an input beside the capacity, the last one.
     """
 
     features: MotionFeatures
@@ -51,6 +53,7 @@ class DeviceModel(eqx.Module):
     is_told: bool = eqx.field(static=True, default=True)
     limits: InputLimits = eqx.field(static=True, default=None)
     capacity: float = eqx.field(static=True, default=0.0)
+    is_told_first: bool = eqx.field(static=True, default=False)
 
     def __post_init__(self):
         if self.limits is None:
@@ -62,9 +65,9 @@ class DeviceModel(eqx.Module):
             )
 
     @staticmethod
-    def own_inputs(features: MotionFeatures, is_told: bool = True) -> int:
-        """Features of the motion, the ratio of the two capacities, and the capacity or the first force."""
-        return features.count + 2 * is_told
+    def own_inputs(features: MotionFeatures, is_told: bool = True, is_told_first: bool = False) -> int:
+        """Features of the motion, the ratio of the two capacities, and the capacity, the first force or both."""
+        return features.count + 2 * is_told + is_told_first
 
     def start(self, batch: tuple[int, ...] = ()) -> ModelState:
         return ModelState(self.features.start(batch), self.network.start(batch), self.answer.start(batch))
@@ -81,8 +84,9 @@ class DeviceModel(eqx.Module):
         mean = setting.capacity.mean(axis=-1)
         ratio = jnp.log(setting.capacity[..., 0] / setting.capacity[..., 1])
         size = jnp.log(mean / self.capacity) if self.capacity else setting.first_force / mean
-        fixed = jnp.stack([ratio, size], axis=-1)
-        fixed = jnp.broadcast_to(fixed, (*seen.shape[:-1], 2))
+        first = [first_share(setting)] if self.is_told_first else []
+        fixed = jnp.stack([ratio, size, *first], axis=-1)
+        fixed = jnp.broadcast_to(fixed, (*seen.shape[:-1], fixed.shape[-1]))
         return companion, jnp.concatenate([seen, fixed], axis=-1).astype(kind)
 
     def step(

@@ -12,12 +12,20 @@ z₁ = e^{iθΔt} z; then with y = r |Δx| + ρ Δt, φ = (1 − e^−y)/y and �
 
 so that F Δx is the change of H plus losses that are never negative (van der Schaft & Jeltsema 2014, Port-Hamiltonian
 systems theory; the exact step is this package's). A factor κ ≤ 1 on b limits the force and changes nothing of this.
+
+A device that carries a force f (in mean capacities) before the first sample has energy stored: H₀ = |z₀|²/2. Its states
+are those of least energy with that force, moved by what the network has learned of such a device, u, in directions in
+which the force stays,
+
+    z₀ = f (u + b (1 − Re b*u)/|b|²),      each part of u between −1 and 1,
+
+so that H₀ is bounded, and zero where no force is known. Over a test, work done on the network ≥ H − H₀ ≥ −H₀: it may
+give back what the device had stored when the test began, and nothing more.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import equinox as eqx
 import jax
@@ -28,12 +36,17 @@ from vibrid.core.errors import InputError
 from vibrid.hybrid.learned.answers import Answer
 from vibrid.hybrid.learned.samples import Setting
 from vibrid.laws.base import Motion
-from vibrid.networks.dense import Layer, bent, drawn_layer
 from vibrid.networks.recurrence import recurrence
-from vibrid.networks.resonators import Resonators
-from vibrid.networks.selective import SelectiveMemory, softplus
+from vibrid.networks.selective import softplus
 
 _SERIES = 0.05  # y below which φ and ψ are summed: their differences would lose digits
+_LIMIT = 1.6  # capacities
+_WEAKEST = 0.01  # |b|², for the states of a first force: a weaker port begins with less than that force
+
+
+def first_share(setting: Setting) -> jax.Array:
+    """The first force in mean capacities, within what a port can give."""
+    return jnp.clip(setting.first_force / setting.capacity.mean(axis=-1), -_LIMIT, _LIMIT)
 
 
 class PortState(NamedTuple):
@@ -69,6 +82,7 @@ class PassivePort(Answer):
         least_path, least_time: smallest r (per unit of length) and ρ (1/s): whatever is stored is lost.
         most_friction: largest d, in capacities.
         limit: largest force of the states, in capacities of its direction.
+        learns_first: whether outputs (real, imaginary) of the network are u of every state, behind all others.
     """
 
     states: int = eqx.field(static=True, default=12)
@@ -78,7 +92,8 @@ class PassivePort(Answer):
     least_path: float = eqx.field(static=True, default=0.02)
     least_time: float = eqx.field(static=True, default=0.2)
     most_friction: float = eqx.field(static=True, default=1.2)
-    limit: float = eqx.field(static=True, default=1.6)
+    limit: float = eqx.field(static=True, default=_LIMIT)
+    learns_first: bool = eqx.field(static=True, default=False)
 
     def __check_init__(self):
         if self.states < 1 or min(self.length, self.soft, self.least_path, self.least_time, self.limit) <= 0:
@@ -86,10 +101,15 @@ class PassivePort(Answer):
 
     @property
     def outputs(self) -> int:
-        return 5 * self.states + 1
+        return 5 * self.states + 1 + self.of_first
+
+    @property
+    def of_first(self) -> int:
+        """How many of the outputs are of the first sample alone."""
+        return 2 * self.states if self.learns_first else 0
 
     def first_bias(self) -> np.ndarray:
-        """(outputs,) of a new network: losses over decades, half of the states resting and half ringing."""
+        """Of a new network: losses over decades, half of the states resting and half ringing."""
         n, rng = self.states, np.random.default_rng(1)
         paths, times = np.geomspace(0.1, 2.0, n), np.geomspace(0.3, 30.0, n)[rng.permutation(n)]
         turning = np.concatenate([np.zeros(n // 2), np.geomspace(30.0, 150.0, n - n // 2)])
@@ -108,8 +128,11 @@ class PassivePort(Answer):
     def step(self, state: PortState, outputs, motion: Motion, setting: Setting, dt) -> tuple[PortState, jax.Array]:
         capacity = jnp.asarray(setting.capacity, float)
         mean, x = capacity.mean(axis=-1), jnp.asarray(motion.e, float)
-        p = self._parameters(jnp.asarray(outputs, float), state.begun * (x - state.x), dt)
-        z_real, z_imaginary = self._rotated(state, p, setting.first_force / mean)
+        outputs, begun = jnp.asarray(outputs, float), state.begun[..., None] > 0
+        p = self._parameters(outputs, state.begun * (x - state.x), dt)
+        exact = Setting(capacity, jnp.asarray(setting.first_force, float))
+        both = zip(self._rotated(state, p), self._first(p, outputs, exact), strict=True)
+        z_real, z_imaginary = (jnp.where(begun, z, z0) for z, z0 in both)
         first = jnp.sum(p.phi * (p.real * z_real + p.imaginary * z_imaginary), axis=-1)
         own = jnp.sum(p.psi * (p.real**2 + p.imaginary**2) * p.dx, axis=-1)
         side = jnp.where(first + own > 0, capacity[..., 0], capacity[..., 1]) / mean
@@ -127,8 +150,9 @@ class PassivePort(Answer):
         mean = capacity.mean(axis=-1)
         p = self._parameters(outputs, jnp.diff(x, axis=0, prepend=x[:1]), dt)
         b, turned = p.real + 1j * p.imaginary, jnp.exp(1j * p.angle)
-        power = jnp.maximum(jnp.sum(p.real[0] ** 2 + p.imaginary[0] ** 2, axis=-1), 1e-6)
-        begin = b[0] * (first_force / mean / power)[..., None]  # as in `_rotated`
+        at_first = jax.tree.map(lambda part: part[0], p)
+        real, imaginary = self._first(at_first, outputs[0], Setting(capacity, first_force))
+        begin = real + 1j * imaginary
         factors = (p.kept * turned).at[0].set(p.kept[0])
         z = recurrence(factors, b * p.phi * p.dx, begin)
         before = jnp.concatenate([begin[None], turned[1:] * z[:-1]])
@@ -144,19 +168,23 @@ class PassivePort(Answer):
         dx = (moved / self.length)[..., None]
         y = r * jnp.abs(dx) + rho * dt
         return _Parameters(
-            b[..., :n], b[..., n:], o[..., 4 * n : 5 * n] * dt, dx, jnp.exp(-y), *_shares(y), friction=o[..., -1]
+            b[..., :n], b[..., n:], o[..., 4 * n : 5 * n] * dt, dx, jnp.exp(-y), *_shares(y), friction=o[..., 5 * n]
         )
 
-    def _rotated(self, state: PortState, p: _Parameters, first_force):
-        """z₁; before the first sample, the states of least energy with the first force (in capacities)."""
-        turned = (
-            jnp.cos(p.angle) * state.real - jnp.sin(p.angle) * state.imaginary,
-            jnp.sin(p.angle) * state.real + jnp.cos(p.angle) * state.imaginary,
-        )
-        power = jnp.maximum(jnp.sum(p.real**2 + p.imaginary**2, axis=-1), 1e-6)
-        size = (jnp.asarray(first_force, float) / power)[..., None]
-        begun = state.begun[..., None] > 0
-        return tuple(jnp.where(begun, z, size * b) for z, b in zip(turned, (p.real, p.imaginary), strict=True))
+    def _rotated(self, state: PortState, p: _Parameters) -> tuple[jax.Array, jax.Array]:
+        """e^{iθΔt} z, real and imaginary."""
+        cosine, sine = jnp.cos(p.angle), jnp.sin(p.angle)
+        return cosine * state.real - sine * state.imaginary, sine * state.real + cosine * state.imaginary
+
+    def _first(self, p: _Parameters, outputs, setting: Setting) -> tuple[jax.Array, jax.Array]:
+        """z₀, real and imaginary."""
+        share = first_share(setting)[..., None]
+        rest = 1.0 / jnp.maximum(jnp.sum(p.real**2 + p.imaginary**2, axis=-1, keepdims=True), _WEAKEST)
+        if not self.learns_first:
+            return share * rest * p.real, share * rest * p.imaginary
+        real, imaginary = jnp.split(jnp.tanh(outputs[..., 5 * self.states + 1 :]), 2, axis=-1)
+        rest = rest * (1.0 - jnp.sum(p.real * real + p.imaginary * imaginary, axis=-1, keepdims=True))
+        return share * (real + rest * p.real), share * (imaginary + rest * p.imaginary)
 
     def _friction(self, p: _Parameters, dt, capacity):
         """d v/(|v| + v₀), in mean capacities."""
@@ -173,89 +201,3 @@ def _shares(y) -> tuple[jax.Array, jax.Array]:
     phi = jnp.where(y < _SERIES, 1.0 - small, phi)
     series = 1 / 2 - y * (1 / 6 - y * (1 / 24 - y * (1 / 120 - y / 720)))
     return phi, jnp.where(y < _SERIES, series, (1.0 - phi) / safe)
-
-
-class Modulators(eqx.Module):
-    """Static layers around a selective memory and damped oscillators. Made by `Modulators.make`."""
-
-    before: Layer
-    memory: SelectiveMemory
-    resonators: Resonators
-    layers: tuple[Layer, ...]
-    weights: jax.Array
-    bias: jax.Array
-    companions: int = eqx.field(static=True)
-    speed_at: int = eqx.field(static=True)
-    path: float = eqx.field(static=True)
-    dropout: float = eqx.field(static=True, default=0.0)
-
-    @classmethod
-    def make(
-        cls, key, companion: int, own: int, outputs: int, rate: float, speed_at: int, path: float, *, width: int = 48,
-        memories: int = 24, oscillators: int = 8, hidden: tuple[int, ...] = (64, 48),
-        bias: Sequence[float] | np.ndarray = (), dtype=jnp.float32,
-    ) -> Modulators:  # fmt: skip
-        """New layers.
-
-        Arguments
-            companion: signals of the tested device; 0 for a network that uses none.
-            own: features of its own motion.
-            rate: Hz, samples per second.
-            speed_at: which feature is the velocity.
-            path: in a sample at a velocity feature of 1, in the unit of length.
-            width: of the layer before the memories.
-            memories, oscillators: their numbers.
-            hidden: widths of the layers after them.
-            bias: first bias of the outputs; zero by default.
-        """
-        if min(width, memories, oscillators) < 1 or not hidden or min(hidden) < 1:
-            raise InputError("Modulators need widths of at least 1, one memory, one oscillator and one hidden layer.")
-        keys = iter(jax.random.split(key, 4 + len(hidden)))
-        before = drawn_layer(next(keys), own + companion, width, dtype=dtype)
-        memory = SelectiveMemory.make(next(keys), width, memories, rate, dtype=dtype)
-        resonators = Resonators.make(
-            next(keys), width, oscillators, rate, frequencies=(4.0, 40.0), forgets=(3.0, 30.0), dtype=dtype
-        )
-        layers, inputs = [], own + companion + width + memories + 2 * oscillators
-        for size in hidden:
-            layers.append(drawn_layer(next(keys), inputs, size, dtype=dtype))
-            inputs = size
-        weights, zero = drawn_layer(next(keys), inputs, outputs, 0.4, dtype)
-        first = jnp.asarray(bias, dtype) if len(bias) else zero
-        return cls(before, memory, resonators, tuple(layers), weights, first, companion, speed_at, path)
-
-    def sizes(self) -> dict[str, Any]:
-        """Arguments of `make` for layers of these shapes."""
-        (inputs, width), memories, oscillators = self.before[0].shape, self.memory.count, self.resonators.count
-        own = inputs - self.companions
-        return {"companion": self.companions, "own": own, "outputs": self.bias.shape[0],
-                "rate": self.memory.rate, "speed_at": self.speed_at, "path": self.path, "width": width,
-                "memories": memories, "oscillators": oscillators,
-                "hidden": [bias.shape[0] for _, bias in self.layers]}  # fmt: skip
-
-    def start(self, batch: tuple[int, ...] = ()):
-        return self.memory.start(batch), self.resonators.start(batch)
-
-    def _seen(self, companion, own):
-        seen = jnp.concatenate([own, companion], axis=-1) if self.companions else own
-        path = self.path * jnp.abs(own[..., self.speed_at])
-        return seen, bent(self.before, seen), path
-
-    def _answer(self, *parts):
-        x = jnp.concatenate(parts, axis=-1)
-        for layer in self.layers:
-            x = bent(layer, x)
-        return x @ self.weights + self.bias
-
-    def step(self, memory, companion, own, masks=None) -> tuple[Any, jax.Array]:
-        """Memory and outputs (…, outputs) after one sample."""
-        seen, encoded, path = self._seen(companion, own)
-        kept, ringing = self.memory.step(memory[0], encoded, path), self.resonators.step(memory[1], encoded)
-        return (kept, ringing), self._answer(seen, encoded, kept, ringing)
-
-    def along(self, memory, companion, own, masks=None) -> tuple[jax.Array, Any]:
-        """Outputs (samples, …, outputs), and the memory after them."""
-        seen, encoded, path = self._seen(companion, own)
-        kept, last = self.memory.along(memory[0], encoded, path)
-        ringing, end = self.resonators.along(memory[1], encoded)
-        return self._answer(seen, encoded, kept, ringing), (last, end)

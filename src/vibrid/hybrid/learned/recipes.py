@@ -21,8 +21,9 @@ from vibrid.hybrid.learned.features import BoundedFeatures, MotionFeatures
 from vibrid.hybrid.learned.files import SavedModel
 from vibrid.hybrid.learned.histories import DeviceTest, Histories, stack
 from vibrid.hybrid.learned.model import DeviceModel
+from vibrid.hybrid.learned.modulators import Modulators
 from vibrid.hybrid.learned.network import DeviceNetwork
-from vibrid.hybrid.learned.passive import Modulators, PassivePort
+from vibrid.hybrid.learned.passive import PassivePort
 from vibrid.hybrid.learned.resonant import ResonantNetwork
 from vibrid.hybrid.learned.training import Epoch, TrainingStep, fit_models, predict
 from vibrid.networks.checkpoint import Checkpoint
@@ -30,8 +31,8 @@ from vibrid.records.force_scores import ForceScores, force_scores
 
 ANSWERS = ("direct", "law-layer", "corrected", "adapted")
 NETWORKS = ("resonant", "passive", "lstm")
-_EPOCHS = ("epochs", "decay", "every", "stretch", "jitter", "turned", "doubt")
-_CROPS = ("steps", "crop", "warm_up", "shake", "warp", "gain")
+_EPOCHS = ("epochs", "decay", "every", "stretch", "jitter", "turned")
+_CROPS = ("steps", "crop", "warm_up", "shake", "warp", "gain", "learns_first")
 """Settings of the training of networks that are not passive, and of those that are."""
 _SLACK = 0.05  # of the capacity: a force that is small
 _TOGETHER = 50  # steps of a passive network between two checkpoints
@@ -55,10 +56,13 @@ class Recipe:
         branch, joined, dropout: sizes of an LSTM network, and its dropout.
         min_max: inputs and force scaled to 0 … 1 between the extremes of the training tests; the capacity is no input.
         learning_rate, batch, shrink: of the training, by default those of its network; batch 0 takes all tests.
-        epochs, decay, every, stretch, jitter, turned, doubt: of the training of a resonant or LSTM network (see
-            `Epoch`); jitter in m.
+        epochs, decay, every, stretch, jitter, turned: of the training of a resonant or LSTM network (see `Epoch`);
+            jitter in m.
         steps, crop, warm_up, shake, warp, gain: of the training of a passive network (see `Crops`); crop and warm_up in
             seconds.
+        doubt: relative deviation of the capacities that the network is given in its training, by default that of its
+            kind of training.
+        learns_first: whether a passive network learns from the first force in which state a device begins.
         emphasis: how much more a sample counts whose force is as large as the capacity.
         learned: parameters of a law layer; span: their range (a factor between e^−span and e^span).
         bound: largest correction, in capacities.
@@ -90,14 +94,15 @@ class Recipe:
     stretch: int = 256
     jitter: float = 0.0
     turned: float = 0.0
-    doubt: float = 0.0
+    doubt: float | None = None
     shrink: float | None = None
-    steps: int = 3000
+    steps: int = 6000
     crop: float = 10.0
     warm_up: float = 2.0
     shake: float = 0.04
     warp: float = 0.12
     gain: float = 0.1
+    learns_first: bool = True
     emphasis: float = 0.0
     learned: tuple[str, ...] = ("bristle_stiffness", "bristle_damping")
     span: float = 1.5
@@ -122,7 +127,7 @@ class Recipe:
                     f"{self.network}: leave it out, or name the network."
                 )
         for name in ("jitter", "turned", "doubt", "shake", "warp", "gain", "warm_up"):
-            if not getattr(self, name) >= 0:
+            if getattr(self, name) is not None and not getattr(self, name) >= 0:
                 raise InputError(f"'{name}' of a recipe must not be negative, not {getattr(self, name)!r}.")
         if self.turned > 1:
             raise InputError(f"'turned' of a recipe is a share of the tests, not {self.turned!r}.")
@@ -154,12 +159,14 @@ class Recipe:
             raise InputError("The tests do not move the device, or a signal of the tested device is constant.")
         widths = tuple((size * np.geomspace(0.01, 0.3, self.plays)).tolist()) if self.plays else ()
         motion = size, float(np.abs(v).max()), widths, self.sees_velocity, low
-        features, capacity = MotionFeatures(*motion), 0.0
+        features, capacity, told_first = MotionFeatures(*motion), 0.0, self.network == "passive" and self.learns_first
         if self.network == "passive":
-            features = BoundedFeatures(*motion, stiffness=slack(tests))
+            stiffness, usual = slack(tests), float(np.median([np.mean(t.capacity) for t in tests]))
+            reach = _SLACK * usual / stiffness if stiffness else 0.0
+            features = BoundedFeatures(*motion, stiffness=stiffness, reach=reach)
             capacity = float(np.exp(np.mean(np.log([t.capacity for t in tests]))))
         answer = self._answer(np.concatenate([t.force for t in tests]), law, features)
-        inputs = len(sizes), DeviceModel.own_inputs(features, not self.min_max), answer.outputs
+        inputs = len(sizes), DeviceModel.own_inputs(features, not self.min_max, told_first), answer.outputs
         names = tuple(companion_names) if self.uses_companion else ()
 
         def make(key) -> DeviceModel:
@@ -167,6 +174,7 @@ class Recipe:
                 assert isinstance(answer, PassivePort)
                 path = features.velocity / self.rate / answer.length
                 passive = _given(width=self.encoded, oscillators=self.oscillators, hidden=self.hidden)
+                passive["first"] = answer.of_first
                 network = Modulators.make(
                     key, *inputs, self.rate, 0, path, memories=self.memories, bias=answer.first_bias(), **passive
                 )
@@ -178,14 +186,15 @@ class Recipe:
                 network = ResonantNetwork.make(key, *inputs, self.rate, **resonant)
             return DeviceModel(
                 features, network, answer, sizes.tolist(), self.rate, names, middles, not self.min_max,
-                capacity=capacity,
+                capacity=capacity, is_told_first=told_first,
             )  # fmt: skip
 
         return make
 
     def _answer(self, force, law: ScaledLaw | None, features: MotionFeatures) -> Answer:
         if self.network == "passive":
-            return PassivePort(self.states, length=features.displacement / 30.0, soft=0.012 * features.velocity)
+            length, soft = features.displacement / 30.0, 0.012 * features.velocity
+            return PassivePort(self.states, length=length, soft=soft, learns_first=self.learns_first)
         if self.answer == "direct":
             return MinMax(float(force.min()), float(force.max())) if self.min_max else Direct()
         if law is None:
@@ -198,14 +207,14 @@ class Recipe:
 
     def trainer(self) -> Trainer:
         """How the network of the recipe is trained."""
-        given = _given(rate=self.learning_rate, batch=self.batch, shrink=self.shrink)
+        given = _given(rate=self.learning_rate, batch=self.batch, shrink=self.shrink, doubt=self.doubt)
         if self.network == "passive":
             each = min(_TOGETHER, self.steps)
             own = {name: getattr(self, name) for name in ("shake", "warp", "gain")}
             lengths = {name: round(getattr(self, name) * self.rate) for name in ("crop", "warm_up")}
             count = -(-self.steps // each)
             return Trainer(Crops, {"steps": count * each, "each": each, **lengths, **own, **given}, count, 1)
-        own = {name: getattr(self, name) for name in ("decay", "every", "stretch", "jitter", "turned", "doubt")}
+        own = {name: getattr(self, name) for name in ("decay", "every", "stretch", "jitter", "turned")}
         return Trainer(Epoch, {"rate": 5e-3, **own, **given}, self.epochs, self.stretch)
 
 
@@ -222,7 +231,7 @@ class Trainer(NamedTuple):
 def train_models(
     recipe: Recipe, training: Sequence[DeviceTest], validation: Sequence[DeviceTest], *, law: ScaledLaw | None = None,
     companion_names: Sequence[str] = (), seeds: Sequence[int] | None = None, progress: Progress = SILENT,
-    checkpoint: Checkpoint | None = None,
+    checkpoint: Checkpoint | None = None, with_all: bool = False,
 ) -> list[SavedModel]:  # fmt: skip
     """Models trained from several initial weights, the best on the validation tests first.
 
@@ -235,36 +244,42 @@ def train_models(
         seeds: of the initial weights; by default 0, 1 … as many as in the recipe.
         checkpoint: written after every few epochs; a training with an existing checkpoint is resumed. It stays when the
             training is finished: remove it once the models are saved.
+        with_all: whether the validation tests are in the training of the models that are returned. Each then has a
+            twin, trained beside it without them, that is scored in its place.
     """
     if not training:
         raise InputError("There are no tests to train with.")
-    make = recipe.maker(training, law, companion_names)
+    with_all = with_all and bool(validation)
+    tests = [*training, *validation] if with_all else list(training)
+    make = recipe.maker(tests, law, companion_names)
     trainer = recipe.trainer()
-    histories = emphasised(stack(list(training), trainer.multiple), recipe.emphasis)
+    histories = emphasised(stack(tests, trainer.multiple), recipe.emphasis)
     seeds = range(recipe.seeds) if seeds is None else seeds
-    keys = jax.vmap(jax.random.key)(np.array(seeds))
-    progress.stage(f"training {len(seeds)} × {recipe.network} on {len(training)} tests", trainer.times)
-    weights = np.tile([test.weight for test in training], (len(seeds), 1))
+    count = len(seeds)
+    keys = jax.vmap(jax.random.key)(np.tile(np.array(seeds), 1 + with_all))
+    progress.stage(f"training {count} × {recipe.network} on {len(tests)} tests", trainer.times)
+    weights = np.tile([test.weight for test in tests], (len(keys), 1))
+    weights[count:, len(training) :] = 0.0  # of the twins
     models, fitting = fit_models(
         make, keys, weights, histories, trainer.settings, trainer.times, key=jax.random.key(1),
         block=max(trainer.times // 50, 1), progress=progress, checkpoint=checkpoint, kind=trainer.kind,
     )  # fmt: skip
     if checkpoint is not None and fitting.cut_short:
         raise KeyboardInterrupt  # the same call resumes from the checkpoint
-    stiffness = steepest(training)
+    stiffness = steepest(tests)
     ranked = []
-    for i, model in enumerate(models):
-        scores = score_tests(model, validation or training, told=False)
+    for i, (model, scored) in enumerate(zip(models[:count], models[-count:], strict=True)):
+        scores = score_tests(scored, validation or training, told=False)
         facts = {
             "recipe": {k: list(v) if isinstance(v, tuple) else v for k, v in dataclasses.asdict(recipe).items()},
-            "tests": [t.name for t in training],
+            "tests": [t.name for t in tests],
             "validation": [t.name for t in validation],
             "seed": int(seeds[i]),
             "epochs": int(fitting.steps),  # of a passive network: blocks of steps
             "training_error": float(np.asarray(fitting.history)[-1, i]),
             "scores": dataclasses.asdict(ForceScores.mean(scores)),
         }
-        ranked.append(SavedModel(model, stiffness, facts))
+        ranked.append(SavedModel(model, stiffness, facts, twin=scored if with_all else None))
     return sorted(ranked, key=lambda saved: saved.facts["scores"]["nrmse"])
 
 
