@@ -189,7 +189,7 @@ def descend(
         box: bounds and longest steps; those of the problem's unknowns by default.
         evaluate: free (starts, p) → cost, gradient, normal matrix; that of the problem by default.
     """
-    evaluate = _sound(evaluate or (lambda free: gauss_newton(problem, free, deviations)))
+    evaluate = _sound(evaluate or (lambda free: gauss_newton(problem, free, np.asarray(deviations))))
     box = problem.unknowns.box() if box is None else box
     free = box.clip(np.array(starts, dtype=float))
     count, p = free.shape

@@ -48,7 +48,7 @@ def lowest_modes(mass: Any, stiffness: Any, count: int) -> tuple[np.ndarray, np.
         factors = factor(stiffness - shift * mass)
     except RuntimeError as problem:
         raise InputError(f"K − σM cannot be factored ({problem}); check that both matrices are finite.") from None
-    inverse = scipy.sparse.linalg.LinearOperator((n, n), matvec=factors.solve, dtype=float)  # pyright: ignore[reportCallIssue]
+    inverse = scipy.sparse.linalg.LinearOperator((n, n), matvec=factors.solve, dtype=float)
     extra, found = 0, None
     for _ in range(_MOST_TRIES):
         wanted = min(count + extra, n - 1)
