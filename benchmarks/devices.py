@@ -109,7 +109,7 @@ def at_rest(models: list[SavedModel], tests: list[DeviceTest]) -> float:
     still = [t._replace(x=np.pad(t.x, (0, more), "edge"), v=np.pad(t.v, (0, more)), force=np.pad(t.force, (0, more)),
                         companion=np.pad(t.companion, ((0, more), (0, 0)))) for t in tests]  # fmt: skip
     last = [[float(force[-1]) for force in forces(saved.model, still, told=False)] for saved in models]
-    return round(np.abs(np.mean(last, axis=0)).max() / 1e3, 3)
+    return round(float(np.abs(np.mean(last, axis=0)).max()) / 1e3, 3)
 
 
 def kept_of(folder: Path, name: str, means: bool) -> SavedModel:
@@ -210,7 +210,7 @@ def table(folds: list[dict]) -> list[dict]:
     trained = f"{settings or 'default settings'}{', trained with own capacities' * folds[0].get('own_capacity', False)}"
     of = folds[0].get("trained", ())
     trained = f"mean of {' and '.join(of)}" if len(of) > 1 else trained
-    how = "chosen as by the command" if of else "kept by the command"
+    how = ("kept by the command", "chosen as by the command", "means of seeds")[min(len(of), 2)]
     goal, where = f"≤ {LIMITS[0]} / {LIMITS[1]} %", {"machine": folds[0]["machine"]} if "machine" in folds[0] else {}
     met = lambda error: error[0] <= LIMITS[0] and error[1] <= LIMITS[1]  # noqa: E731
     rows = [
